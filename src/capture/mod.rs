@@ -1,0 +1,415 @@
+//! What an API server or a file said, word for word.
+//!
+//! A [`Capture`] is the only thing that is ever written to disk: raw JSON objects, refusals and a
+//! manifest. It outlives our own types, so a newer tool reads an old capture with better eyes. It must
+//! not interpret what it holds; [`crate::snapshot`] does. [`ResourceKind`] is a closed list without
+//! Secrets.
+
+use std::fmt;
+use std::ops::Range;
+
+use jiff::Timestamp;
+
+use crate::velero::TaskKind;
+
+/// Every resource that is ever asked for or taken from a file. There is no Secret here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResourceKind {
+    /// One of the four task kinds.
+    Task(TaskKind),
+    /// `velero.io/v1` Backup.
+    Backup,
+    /// `velero.io/v1` Restore.
+    Restore,
+    /// `v1` Pod.
+    Pod,
+    /// `v1` Node.
+    Node,
+    /// `apps/v1` DaemonSet.
+    DaemonSet,
+    /// `apps/v1` Deployment.
+    Deployment,
+    /// `v1` ConfigMap.
+    ConfigMap,
+    /// `v1` PersistentVolumeClaim.
+    PersistentVolumeClaim,
+    /// `snapshot.storage.k8s.io/v1` VolumeSnapshot.
+    VolumeSnapshot,
+    /// `v1` Event.
+    Event,
+}
+
+impl ResourceKind {
+    /// Every resource.
+    pub const ALL: [Self; 14] = [
+        Self::Task(TaskKind::DataUpload),
+        Self::Task(TaskKind::DataDownload),
+        Self::Task(TaskKind::PodVolumeBackup),
+        Self::Task(TaskKind::PodVolumeRestore),
+        Self::Backup,
+        Self::Restore,
+        Self::Pod,
+        Self::Node,
+        Self::DaemonSet,
+        Self::Deployment,
+        Self::ConfigMap,
+        Self::PersistentVolumeClaim,
+        Self::VolumeSnapshot,
+        Self::Event,
+    ];
+
+    /// Returns the `kind` of an object.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Task(kind) => kind.as_str(),
+            Self::Backup => "Backup",
+            Self::Restore => "Restore",
+            Self::Pod => "Pod",
+            Self::Node => "Node",
+            Self::DaemonSet => "DaemonSet",
+            Self::Deployment => "Deployment",
+            Self::ConfigMap => "ConfigMap",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Self::VolumeSnapshot => "VolumeSnapshot",
+            Self::Event => "Event",
+        }
+    }
+
+    /// Returns the plural resource name, as in API paths and RBAC rules.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Task(kind) => kind.plural(),
+            Self::Backup => "backups",
+            Self::Restore => "restores",
+            Self::Pod => "pods",
+            Self::Node => "nodes",
+            Self::DaemonSet => "daemonsets",
+            Self::Deployment => "deployments",
+            Self::ConfigMap => "configmaps",
+            Self::PersistentVolumeClaim => "persistentvolumeclaims",
+            Self::VolumeSnapshot => "volumesnapshots",
+            Self::Event => "events",
+        }
+    }
+
+    /// Returns the API group; empty for the core group.
+    #[must_use]
+    pub const fn group(self) -> &'static str {
+        match self {
+            Self::Task(_) | Self::Backup | Self::Restore => "velero.io",
+            Self::DaemonSet | Self::Deployment => "apps",
+            Self::VolumeSnapshot => "snapshot.storage.k8s.io",
+            Self::Pod
+            | Self::Node
+            | Self::ConfigMap
+            | Self::PersistentVolumeClaim
+            | Self::Event => "",
+        }
+    }
+
+    /// Returns the API version that is asked for.
+    #[must_use]
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::Task(kind) => kind.version(),
+            Self::Backup
+            | Self::Restore
+            | Self::Pod
+            | Self::Node
+            | Self::DaemonSet
+            | Self::Deployment
+            | Self::ConfigMap
+            | Self::PersistentVolumeClaim
+            | Self::VolumeSnapshot
+            | Self::Event => "v1",
+        }
+    }
+
+    /// Returns the resource whose objects say `apiVersion` and `kind`. Any version of the group fits,
+    /// so that a file written for another version is still read.
+    #[must_use]
+    pub fn of_object(api_version: &str, kind: &str) -> Option<Self> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        // Events are served under two groups; `kubectl get events -o yaml` prints either.
+        let group = if group == "events.k8s.io" { "" } else { group };
+        Self::ALL
+            .into_iter()
+            .find(|resource| resource.kind() == kind && resource.group() == group)
+    }
+}
+
+impl fmt::Display for ResourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.plural())
+    }
+}
+
+/// Why something could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GapReason {
+    /// The server refused: RBAC.
+    Forbidden,
+    /// The resource type or the object does not exist there.
+    NotFound,
+    /// It was there and could not be understood.
+    Malformed,
+    /// The input holds no object of this kind.
+    NotInInput,
+    /// Only a part of it was read.
+    Partial,
+    /// The time limit ended first.
+    Timeout,
+    /// Known not to be readable this way, such as an unknown phase or version.
+    Unsupported,
+}
+
+impl GapReason {
+    /// Returns the text of the contract.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not-found",
+            Self::Malformed => "malformed",
+            Self::NotInInput => "not-in-input",
+            Self::Partial => "partial",
+            Self::Timeout => "timeout",
+            Self::Unsupported => "unsupported",
+        }
+    }
+
+    /// Reads the text of the contract back, as captures hold it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [
+            Self::Forbidden,
+            Self::NotFound,
+            Self::Malformed,
+            Self::NotInInput,
+            Self::Partial,
+            Self::Timeout,
+            Self::Unsupported,
+        ]
+        .into_iter()
+        .find(|reason| reason.as_str() == text)
+    }
+}
+
+/// Where a capture comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceType {
+    /// A live cluster.
+    Cluster,
+    /// Files, standard input or an archive.
+    Files,
+}
+
+/// Where "now" comes from. Never a laptop's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NowFrom {
+    /// The API server's `Date` header.
+    Server,
+    /// `--now`.
+    Flag,
+    /// The time that a capture of ours carries.
+    Capture,
+    /// The newest time found on any object.
+    NewestObject,
+}
+
+impl NowFrom {
+    /// Returns the text of the contract.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Flag => "flag",
+            Self::Capture => "capture",
+            Self::NewestObject => "newest-object",
+        }
+    }
+}
+
+/// When, where and by what a capture was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Cluster or files.
+    pub source: SourceType,
+    /// The server's time, `--now`, or the time of a capture file; `None` when only the objects can tell.
+    pub taken_at: Option<Timestamp>,
+    /// Where `taken_at` comes from; [`NowFrom::NewestObject`] when it is `None`.
+    pub now_from: NowFrom,
+    /// The API server's URL, without credentials.
+    pub server: Option<String>,
+    /// The files that were read, as the user named them.
+    pub paths: Vec<String>,
+    /// Velero's namespace, when the capture was taken for one.
+    pub namespace: Option<String>,
+    /// The version of the tool that took the capture.
+    pub tool_version: String,
+}
+
+/// Which objects of its kind a listing was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// All objects of one namespace.
+    Namespace(String),
+    /// All objects of the cluster.
+    Cluster,
+    /// All objects of the cluster that a label selector matches.
+    Selected {
+        /// The selector, as sent.
+        label_selector: String,
+    },
+    /// What a file held in a `List`: all that the command asked for, whatever that was.
+    FileList,
+    /// What a file held as single objects: some objects, no claim to be all.
+    FileObjects,
+}
+
+/// One answer to one question for a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The resource asked for.
+    pub resource: ResourceKind,
+    /// Which objects were asked for.
+    pub scope: Scope,
+    /// What came back.
+    pub outcome: Outcome,
+}
+
+/// What came back for a [`Listing`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every object of the scope.
+    Listed(Vec<Item>),
+    /// The objects of the first pages; the rest could not be read.
+    Cut {
+        /// What was read.
+        items: Vec<Item>,
+        /// Why the rest was not.
+        reason: GapReason,
+        /// The server's words.
+        message: String,
+    },
+    /// Nothing.
+    Refused {
+        /// Why.
+        reason: GapReason,
+        /// The server's words.
+        message: String,
+    },
+}
+
+impl Outcome {
+    /// Returns what was read, however little.
+    #[must_use]
+    pub fn items(&self) -> &[Item] {
+        match self {
+            Self::Listed(items) | Self::Cut { items, .. } => items,
+            Self::Refused { .. } => &[],
+        }
+    }
+}
+
+/// One object: a span of JSON in one of the capture's texts. Kept as a span so that a page of 500
+/// objects is held once, as it came, and each object is decoded once, into the fields that are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Index into [`Capture::texts`].
+    pub text: usize,
+    /// The bytes of the object's JSON in that text.
+    pub span: Range<usize>,
+}
+
+/// A piece of JSON as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Where it came from, for messages: `dus.yaml document 3`, `GET /api/v1/…`.
+    pub origin: String,
+    /// JSON. YAML is turned into JSON when it is read.
+    pub body: String,
+}
+
+/// One container's log, or the part of it that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFile {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's name.
+    pub pod: String,
+    /// The container's name.
+    pub container: String,
+    /// Whether it is the log of the container before the present one.
+    pub previous: Previous,
+    /// Whether the beginning was left out.
+    pub cut: Cut,
+    /// The text.
+    pub body: String,
+}
+
+/// Whether a log is that of the container before the present one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Previous {
+    /// The present container.
+    No,
+    /// The container before.
+    Yes,
+}
+
+/// Whether the beginning of a log was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The log is whole, as far as the kubelet kept it.
+    Whole,
+    /// Only the end was read.
+    BeginningLeftOut,
+}
+
+/// Something that could not be read and belongs to no single listing: a document that is not an
+/// object, a file that cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What it concerns: a resource name, or `input`.
+    pub resource: String,
+    /// Why.
+    pub reason: GapReason,
+    /// What and where.
+    pub message: String,
+}
+
+/// Everything that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// When, where and by what.
+    pub manifest: Manifest,
+    /// The texts that the items point into.
+    pub texts: Vec<Text>,
+    /// The answers. A resource that was never asked for has none.
+    pub listings: Vec<Listing>,
+    /// Logs.
+    pub logs: Vec<LogFile>,
+    /// What could not be read and belongs to no listing.
+    pub problems: Vec<Problem>,
+}
+
+impl Capture {
+    /// Returns the JSON of one object; empty if the item is not of this capture.
+    #[must_use]
+    pub fn json(&self, item: &Item) -> &str {
+        self.texts
+            .get(item.text)
+            .and_then(|text| text.body.get(item.span.clone()))
+            .unwrap_or_default()
+    }
+
+    /// Returns where an object came from, for messages.
+    #[must_use]
+    pub fn origin(&self, item: &Item) -> &str {
+        self.texts
+            .get(item.text)
+            .map_or("", |text| text.origin.as_str())
+    }
+}

@@ -1,0 +1,14 @@
+//! Shows who holds and who waits for the slots of Velero's node-agents, and says what is wrong.
+//!
+//! ```text
+//! cluster ─┐
+//!          ├─ collect ─► Capture ─► Snapshot ─► Replay ─► Findings ─► Report ─► render ─► stdout
+//! files  ──┘    (raw objects)       (typed)    (decisions)
+//! ```
+//!
+//! Everything between [`capture`] and `render` is a pure function of its input: no clock, no environment,
+//! no network. The feature `cli` adds the edges.
+
+pub mod capture;
+pub mod snapshot;
+pub mod velero;
