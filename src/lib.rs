@@ -10,5 +10,7 @@
 //! no network. The feature `cli` adds the edges.
 
 pub mod capture;
+pub mod diagnose;
+pub mod replay;
 pub mod snapshot;
 pub mod velero;
