@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use crate::replay::Replay;
 use crate::snapshot::{Gap, Snapshot};
 
+mod case;
 mod finding;
+mod rules;
 
 pub use finding::{Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity};
 
@@ -91,12 +93,16 @@ pub struct Diagnosis {
 /// Diagnoses a replayed snapshot.
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot, replay: &Replay<'_>) -> Diagnosis {
-    let _ = (snapshot, replay);
+    let case = case::Case { snapshot, replay };
+    let mut proposals = case::Proposals::default();
+    for check in rules::RULES {
+        check(&case, &mut proposals);
+    }
     Diagnosis {
         verdict: Verdict::Unknown,
-        findings: Vec::new(),
+        findings: proposals.findings,
         nodes: BTreeMap::new(),
-        gaps: Vec::new(),
+        gaps: proposals.gaps,
         inconclusive: Vec::new(),
     }
 }

@@ -1,0 +1,125 @@
+//! What a rule may look at, and what it may say.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::finding::{Confidence, Finding, FindingId};
+use crate::replay::{Deadline, NodeReplay, Replay, TaskReplay};
+use crate::snapshot::{Gap, ProfileBasis, Snapshot, SourceType};
+use crate::velero::TaskRef;
+
+/// Everything that a rule may look at.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::diagnose) struct Case<'a, 's> {
+    /// What was seen.
+    pub(in crate::diagnose) snapshot: &'s Snapshot,
+    /// What the replay makes of it.
+    pub(in crate::diagnose) replay: &'a Replay<'s>,
+}
+
+impl<'a, 's> Case<'a, 's> {
+    /// Returns "now".
+    pub(in crate::diagnose) const fn now(&self) -> Timestamp {
+        self.snapshot.taken_at
+    }
+
+    /// Returns `--threshold` in seconds.
+    pub(in crate::diagnose) const fn threshold(&self) -> i64 {
+        self.replay.options.threshold_seconds
+    }
+
+    /// Returns how many seconds ago a time was; negative for the future.
+    pub(in crate::diagnose) fn age(&self, time: Timestamp) -> i64 {
+        self.now().duration_since(time).as_secs()
+    }
+
+    /// Returns whether a time is known and at least so many seconds ago.
+    pub(in crate::diagnose) fn older_than(&self, time: Option<Timestamp>, seconds: i64) -> bool {
+        time.is_some_and(|time| self.age(time) >= seconds)
+    }
+
+    /// Returns the replays of the unfinished tasks, in order.
+    pub(in crate::diagnose) fn tasks(
+        &self,
+    ) -> impl Iterator<Item = &'a TaskReplay<'s>> + use<'a, 's> {
+        self.replay.tasks.values()
+    }
+
+    /// Returns the replay of a node.
+    pub(in crate::diagnose) fn node(&self, name: &str) -> Option<&'a NodeReplay<'s>> {
+        self.replay.nodes.get(name)
+    }
+
+    /// Caps a confidence by what the input allows: with files, a task kind that is not in the input, or
+    /// an agent whose version is not known, leaves at most `likely`.
+    pub(in crate::diagnose) fn cap(&self, confidence: Confidence) -> Confidence {
+        if self.is_capped() {
+            confidence.min(Confidence::Likely)
+        } else {
+            confidence
+        }
+    }
+
+    fn is_capped(&self) -> bool {
+        let kinds_missing = self.snapshot.source.source == SourceType::Files
+            && self.snapshot.gaps.iter().any(|gap| {
+                gap.reason == crate::snapshot::GapReason::NotInInput
+                    && crate::velero::TaskKind::ALL
+                        .iter()
+                        .any(|kind| kind.plural() == gap.resource)
+            });
+        let version_guessed = self
+            .snapshot
+            .agents
+            .iter()
+            .any(|agent| agent.profile_basis == ProfileBasis::GuessedFromFields);
+        kinds_missing || version_guessed
+    }
+
+    /// Returns the earliest deadline of some tasks.
+    pub(in crate::diagnose) fn earliest_deadline<'t>(
+        &self,
+        tasks: impl IntoIterator<Item = &'t TaskRef>,
+    ) -> Option<Deadline> {
+        tasks
+            .into_iter()
+            .filter_map(|task| self.replay.tasks.get(task)?.deadline.clone())
+            .min()
+    }
+
+    /// Returns a time some seconds after another; the other itself where that overflows.
+    pub(in crate::diagnose) fn after(time: Timestamp, seconds: i64) -> Timestamp {
+        time.checked_add(SignedDuration::from_secs(seconds))
+            .unwrap_or(time)
+    }
+}
+
+/// What the rules say, before the table of precedence is applied.
+#[derive(Clone, Debug, Default)]
+pub(in crate::diagnose) struct Proposals {
+    /// Findings.
+    pub(in crate::diagnose) findings: Vec<Finding>,
+    /// What a rule could not know.
+    pub(in crate::diagnose) gaps: Vec<Gap>,
+    /// Rules that lacked an input for an unfinished task.
+    pub(in crate::diagnose) inconclusive: Vec<Inconclusive>,
+}
+
+/// A rule that could not decide.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::diagnose) struct Inconclusive {
+    /// The rule.
+    pub(in crate::diagnose) rule: FindingId,
+    /// Whether its finding could have been critical.
+    pub(in crate::diagnose) could_be: CouldBe,
+    /// What it lacked, one sentence.
+    pub(in crate::diagnose) why: String,
+}
+
+/// The worst that an undecided rule could have said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::diagnose) enum CouldBe {
+    /// A critical finding: the verdict is unknown.
+    Critical,
+    /// At most a warning: the verdict stands.
+    Warning,
+}
