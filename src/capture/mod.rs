@@ -5,6 +5,7 @@
 //! not interpret what it holds; [`crate::snapshot`] does. [`ResourceKind`] is a closed list without
 //! Secrets.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -396,6 +397,72 @@ pub struct Capture {
 }
 
 impl Capture {
+    /// Makes a capture of objects, as one file with a `List` of each resource would: complete for the
+    /// namespaces that its objects are in. For tests, benches and whoever has objects at hand. What is not
+    /// one of [`ResourceKind`] becomes a [`Problem`].
+    ///
+    /// ```
+    /// use velero_slots::capture::Capture;
+    /// let node = serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}});
+    /// assert_eq!(Capture::from_objects([node]).listings.len(), 1);
+    /// ```
+    #[must_use]
+    pub fn from_objects(objects: impl IntoIterator<Item = serde_json::Value>) -> Self {
+        let origin = "objects";
+        let mut body = String::new();
+        let mut by_resource: BTreeMap<ResourceKind, Vec<Item>> = BTreeMap::new();
+        let mut problems = Vec::new();
+        for object in objects {
+            let text = |key: &str| object.get(key).and_then(serde_json::Value::as_str);
+            let (version, kind) = (
+                text("apiVersion").unwrap_or_default(),
+                text("kind").unwrap_or_default(),
+            );
+            let Some(resource) = ResourceKind::of_object(version, kind) else {
+                problems.push(Problem {
+                    resource: "input".to_owned(),
+                    reason: GapReason::Unsupported,
+                    message: format!("{origin}: not a resource that is read: {version} {kind}"),
+                });
+                continue;
+            };
+            let start = body.len();
+            body.push_str(&object.to_string());
+            let span = start..body.len();
+            body.push('\n');
+            by_resource
+                .entry(resource)
+                .or_default()
+                .push(Item { text: 0, span });
+        }
+        let listings = by_resource
+            .into_iter()
+            .map(|(resource, items)| Listing {
+                resource,
+                scope: Scope::FileList,
+                outcome: Outcome::Listed(items),
+            })
+            .collect();
+        Self {
+            manifest: Manifest {
+                source: SourceType::Files,
+                taken_at: None,
+                now_from: NowFrom::NewestObject,
+                server: None,
+                paths: vec![origin.to_owned()],
+                namespace: None,
+                tool_version: String::new(),
+            },
+            texts: vec![Text {
+                origin: origin.to_owned(),
+                body,
+            }],
+            listings,
+            logs: Vec::new(),
+            problems,
+        }
+    }
+
     /// Returns the JSON of one object; empty if the item is not of this capture.
     #[must_use]
     pub fn json(&self, item: &Item) -> &str {

@@ -3,11 +3,13 @@
 //! Every fact names the release and the file it was read from. Nothing here looks at a capture.
 
 pub mod config;
+pub mod duration;
 pub mod profile;
 pub mod selector;
 pub mod task;
 
 pub use config::{ConfigIssue, LoadConcurrency, NodeAgentConfig, RuledConfig};
+pub use duration::parse_go_duration;
 pub use profile::{Profile, VeleroVersion};
 pub use selector::{LabelSelector, SelectorError};
 pub use task::{ObjectRef, Phase, TaskKind, TaskRef};
