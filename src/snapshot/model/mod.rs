@@ -1,0 +1,15 @@
+//! What a snapshot holds, one type per thing that was seen.
+
+mod agent;
+mod object;
+mod task;
+
+pub use agent::{NodeAgent, ProfileBasis, StartLog};
+pub use object::{
+    Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned, DaemonSet,
+    Event, IsNodeAgent, Node, Pod, Ready, VolumeSnapshot,
+};
+pub use task::{
+    Cancel, Exposing, ManagedFields, Parent, ParentKind, ParentRef, Progress, TargetPod, Task,
+    Writes,
+};
