@@ -10,7 +10,7 @@ pub mod task;
 
 pub use config::{ConfigIssue, LoadConcurrency, NodeAgentConfig, RuledConfig};
 pub use duration::parse_go_duration;
-pub use profile::{Profile, VeleroVersion};
+pub use profile::{FieldEvidence, Known, KnownBug, Profile, TooOld, VeleroVersion};
 pub use selector::{LabelSelector, SelectorError};
 pub use task::{ObjectRef, Phase, TaskKind, TaskRef};
 

@@ -4,8 +4,22 @@
 //! side by side, and the rules are those of the agent that acts. Each constant states only what its
 //! release changed. Nobody outside this module compares versions: [`VeleroVersion`] has no order.
 
+mod known_bugs;
+mod main;
+mod releases;
+mod rules;
+mod v1_12;
+mod v1_13;
+mod v1_14;
+mod v1_15;
+mod v1_16;
+mod v1_17;
+mod v1_18;
 mod version;
 
+pub use known_bugs::KnownBug;
+pub use releases::{FieldEvidence, Known, TooOld};
+pub use rules::{CancelOverdue, ConfigMapRead};
 pub use version::VeleroVersion;
 
 /// How one line of releases admits tasks.
