@@ -11,7 +11,14 @@ use jiff::Timestamp;
 use crate::snapshot::{Gap, NodeAgent, Observed, Pod, ProfileBasis, Snapshot, Task};
 use crate::velero::{Profile, TaskKind, TaskRef};
 
+mod agents;
 pub mod concurrency;
+mod deadline;
+mod decide;
+mod limits;
+mod node_slots;
+mod prepare_queue;
+mod situation;
 
 /// How long things may take before they count as stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,6 +305,10 @@ pub struct TaskReplay<'s> {
     pub pod: Observed<&'s Pod>,
     /// Its situation in the table of precedence.
     pub situation: Situation,
+    /// Whether it has an entry in its agent's memory: a slot.
+    pub entry: SlotEntry,
+    /// How its cancel request stands.
+    pub cancel: CancelState,
     /// When it became what its phase says, and how that is known.
     pub phase_since: Option<(Timestamp, TimeFrom)>,
     /// The managedFields time of the node-agents, else the newest of its own timestamps.
@@ -321,6 +332,47 @@ pub enum Mover {
     PausePod,
     /// In the agent, without a pod.
     InProcess,
+}
+
+/// Whether a task has an entry in its agent's data-path manager. Derived, never observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SlotEntry {
+    /// It holds a slot: InProgress, Canceling, or rewound.
+    Holds,
+    /// It holds none: it has not started, or has no node.
+    None,
+    /// Its callback has returned without ending it (row 5): the slot is free.
+    CallbackReturned,
+    /// Canceling since before its agent started: no version resumes it, its entry is gone.
+    Forgotten,
+}
+
+/// How a cancel request stands (row 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CancelState {
+    /// `spec.cancel` is not set.
+    NotRequested,
+    /// It is set, and its time is not over, or not known.
+    Pending {
+        /// The managedFields time of the entry that owns `f:cancel`.
+        since: Option<Timestamp>,
+    },
+    /// It should have been carried out by now.
+    Overdue {
+        /// Since when it is requested, or (not certain) since when the task is Canceling at least.
+        since: Timestamp,
+        /// Whether managedFields say when it was requested.
+        requested: RequestTime,
+    },
+}
+
+/// Whether the time of a cancel request is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestTime {
+    /// The managedFields entry that owns `f:cancel` says so.
+    Known,
+    /// Only that the task is Canceling since then.
+    CancelingSince,
 }
 
 /// The row of the precedence table that a task falls under, apart from those about agents.
@@ -354,8 +406,6 @@ pub enum Situation {
     PodUnreadable,
     /// Row 8: Prepared, and its pod or volume is gone or ended.
     Doomed(Doom),
-    /// Canceling, last written before its agent started: no version resumes it, its entry is gone.
-    CancelingForgotten,
     /// None of the above.
     Ordinary,
 }
@@ -537,16 +587,30 @@ pub struct Decision<'s> {
 
 /// Replays the admission of every unfinished task.
 #[must_use]
-pub fn replay<'s>(snapshot: &'s Snapshot, options: ReplayOptions) -> Replay<'s> {
-    let _ = snapshot;
-    Replay {
-        options,
-        nodes: BTreeMap::new(),
-        tasks: BTreeMap::new(),
-        prepare_queue: PrepareQueue {
-            limit: Observed::Absent,
-            labelled: Vec::new(),
-        },
-        gaps: Vec::new(),
+pub fn replay(snapshot: &Snapshot, options: ReplayOptions) -> Replay<'_> {
+    let agents = agents::Agents::of(snapshot);
+    let mut gaps = Vec::new();
+    let limits = limits::of_all(snapshot, &agents, &mut gaps);
+    let prepare_queue = prepare_queue::of(snapshot, &limits);
+    let mut tasks = situation::of_all(snapshot, &agents, options);
+    let nodes = node_slots::of_all(snapshot, &agents, limits, &tasks, options);
+    let decisions: Vec<Decision<'_>> = {
+        let held_back = decide::held_back(&tasks);
+        let look = decide::Look {
+            snapshot,
+            agents: &agents,
+            nodes: &nodes,
+            queue: &prepare_queue,
+            held_back: &held_back,
+            options,
+        };
+        tasks.values().map(|task| look.decide(task)).collect()
+    };
+    for (task, decision) in tasks.values_mut().zip(decisions) {
+        task.decision = decision;
     }
+    gaps.extend(tasks.values().filter_map(|task| task.deadline_gap.clone()));
+    gaps.sort();
+    gaps.dedup();
+    Replay { options, nodes, tasks, prepare_queue, gaps }
 }
