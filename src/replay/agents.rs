@@ -30,10 +30,18 @@ impl<'s> Agents<'s> {
         for agents in by_node.values_mut() {
             // The one that acts comes first: a working pod before a broken one, then the newest process.
             agents.sort_by_key(|agent| {
-                (!agent.pod_works(), std::cmp::Reverse(agent.started_at.or(agent.pod.created)), &agent.pod.key)
+                (
+                    !agent.pod_works(),
+                    std::cmp::Reverse(agent.started_at.or(agent.pod.created)),
+                    &agent.pod.key,
+                )
             });
         }
-        Self { snapshot, by_node, cluster: cluster_rules(snapshot) }
+        Self {
+            snapshot,
+            by_node,
+            cluster: cluster_rules(snapshot),
+        }
     }
 
     /// Returns the nodes that have an agent pod.
@@ -69,24 +77,41 @@ impl<'s> Agents<'s> {
     /// its pods say: the kubelet that reported them does not speak any more.
     pub(super) fn working(&self, node: &str) -> Working {
         match self.snapshot.node(node) {
-            Observed::Absent => return Working::No { why: NotWorking::NodeGone, since: None },
+            Observed::Absent => {
+                return Working::No {
+                    why: NotWorking::NodeGone,
+                    since: None,
+                };
+            }
             Observed::Seen(seen) => {
                 if let Some(ready) = seen.ready.as_ref().filter(|ready| ready.status != "True") {
-                    return Working::No { why: NotWorking::NodeNotReady, since: ready.changed };
+                    return Working::No {
+                        why: NotWorking::NodeNotReady,
+                        since: ready.changed,
+                    };
                 }
             }
             Observed::Unknown(_) => {}
         }
         match self.acting(node) {
             Some(agent) if agent.pod_works() => Working::Yes,
-            Some(agent) => Working::No { why: NotWorking::AgentNotReady, since: broken_since(&agent.pod) },
-            None if self.pods_are_complete() => Working::No { why: NotWorking::AgentMissing, since: None },
+            Some(agent) => Working::No {
+                why: NotWorking::AgentNotReady,
+                since: broken_since(&agent.pod),
+            },
+            None if self.pods_are_complete() => Working::No {
+                why: NotWorking::AgentMissing,
+                since: None,
+            },
             None => Working::Unknown,
         }
     }
 
     fn pods_are_complete(&self) -> bool {
-        match self.snapshot.coverage_of(ResourceKind::Pod, &self.snapshot.namespace) {
+        match self
+            .snapshot
+            .coverage_of(ResourceKind::Pod, &self.snapshot.namespace)
+        {
             Coverage::Listed | Coverage::Present => true,
             Coverage::Partial | Coverage::Unreadable(_) => false,
         }
@@ -97,13 +122,26 @@ impl<'s> Agents<'s> {
 /// it exists. A pod that is being deleted says when it will be gone, not when that began.
 fn broken_since(pod: &Pod) -> Option<Timestamp> {
     let not_ready = ["Ready", "ContainersReady"].into_iter().find_map(|kind| {
-        pod.condition(kind).filter(|condition| condition.status != "True").and_then(|condition| condition.changed)
+        pod.condition(kind)
+            .filter(|condition| condition.status != "True")
+            .and_then(|condition| condition.changed)
     });
-    let ended = pod.containers.iter().filter_map(|container| match &container.state {
-        ContainerState::Terminated(end) => end.finished_at,
-        ContainerState::Running { .. } | ContainerState::Waiting { .. } | ContainerState::None => None,
-    });
-    not_ready.or_else(|| ended.max()).or(if pod.phase == "Pending" { pod.created } else { None })
+    let ended = pod
+        .containers
+        .iter()
+        .filter_map(|container| match &container.state {
+            ContainerState::Terminated(end) => end.finished_at,
+            ContainerState::Running { .. }
+            | ContainerState::Waiting { .. }
+            | ContainerState::None => None,
+        });
+    not_ready
+        .or_else(|| ended.max())
+        .or(if pod.phase == "Pending" {
+            pod.created
+        } else {
+            None
+        })
 }
 
 /// Returns the rules for tasks that belong to no node with an agent: those that most agents follow
@@ -119,5 +157,8 @@ fn cluster_rules(snapshot: &Snapshot) -> (Profile, ProfileBasis) {
     counts
         .into_values()
         .max_by_key(|(count, _)| *count)
-        .map_or_else(|| (crate::snapshot::profile_from_fields(snapshot.tasks.values()), ProfileBasis::GuessedFromFields), |(_, rules)| rules)
+        .map_or_else(
+            || (Profile::newest(), ProfileBasis::GuessedFromFields),
+            |(_, rules)| rules,
+        )
 }

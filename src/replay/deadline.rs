@@ -17,7 +17,13 @@ pub(super) fn accepted_at(task: &Task, profile: &Profile) -> Option<Timestamp> {
         | PrepareTimeoutBase::AcceptedTimestamp => by_field,
     }
     // While a task is Accepted, the node-agents' entry in managedFields has the time of the accept.
-    .or_else(|| if task.phase == Phase::Accepted { task.writes.node_agent } else { None })
+    .or_else(|| {
+        if task.phase == Phase::Accepted {
+            task.writes.node_agent
+        } else {
+            None
+        }
+    })
 }
 
 /// Returns the deadline of an unfinished task, or why there is none although one exists.
@@ -31,14 +37,18 @@ pub(super) fn of(
     let prepare_timeout_fires = profile.prepare_timeout_base != PrepareTimeoutBase::Never;
     if task.phase == Phase::Accepted && prepare_timeout_fires {
         let seconds = prepare_timeout_seconds.unwrap_or(DEFAULT_PREPARE_TIMEOUT_SECONDS);
-        let deadline = accepted.and_then(|time| after(time, seconds)).map(|at| Deadline {
-            at,
-            what: DeadlineWhat::PrepareTimeout,
-            approximate: false,
-        });
+        let deadline = accepted
+            .and_then(|time| after(time, seconds))
+            .map(|at| Deadline {
+                at,
+                what: DeadlineWhat::PrepareTimeout,
+                approximate: false,
+            });
         return (deadline, None);
     }
-    let Some(reference) = &task.parent else { return (None, None) };
+    let Some(reference) = &task.parent else {
+        return (None, None);
+    };
     let parent = match snapshot.parent(reference) {
         Observed::Seen(parent) => parent,
         // Nobody asks for the operations of a parent that is gone.
@@ -51,7 +61,11 @@ pub(super) fn of(
                 }
                 .to_owned(),
                 reason,
-                message: format!("{} {} was not read", reference.kind.as_str(), reference.name),
+                message: format!(
+                    "{} {} was not read",
+                    reference.kind.as_str(),
+                    reference.name
+                ),
                 effect: "the deadline of its tasks is not known".to_owned(),
             };
             return (None, Some(gap));
@@ -72,10 +86,18 @@ fn under(snapshot: &Snapshot, task: &Task, parent: &Parent) -> Option<Deadline> 
             .unwrap_or(snapshot.default_item_operation_timeout_seconds);
         let at = after(task.created?, seconds)?;
         // The operation's own creation time is only in object storage; the task is created within seconds of it.
-        return Some(Deadline { at, what: DeadlineWhat::ItemOperationTimeout, approximate: true });
+        return Some(Deadline {
+            at,
+            what: DeadlineWhat::ItemOperationTimeout,
+            approximate: true,
+        });
     }
     let at = after(parent.started?, snapshot.fs_backup_timeout_seconds)?;
-    Some(Deadline { at, what: DeadlineWhat::FsBackupTimeout, approximate: true })
+    Some(Deadline {
+        at,
+        what: DeadlineWhat::FsBackupTimeout,
+        approximate: true,
+    })
 }
 
 fn after(time: Timestamp, seconds: i64) -> Option<Timestamp> {

@@ -12,13 +12,13 @@ use super::agents::Agents;
 use super::node_slots::{is_ignored, waits};
 use super::situation::{restore_wait, target_pod};
 use super::{
-    CancelState, DeadlineWhat, Decision, Doom, Gate, Mover, NodeReplay, Pool, PrepareQueue, ReplayOptions,
-    Situation, TaskReplay, Trigger, Verb, Working,
+    CancelState, DeadlineWhat, Decision, Doom, Gate, Mover, NodeReplay, Pool, PrepareQueue,
+    ReplayOptions, Situation, TaskReplay, Trigger, Verb, Working,
 };
 use crate::snapshot::{Cancel, ContainerState, Observed, Pod, Snapshot};
 use crate::velero::profile::{
-    BadRestoreTarget, CancelHandling, LimitedWhen, MissingPod, PeekExposed, PrepareQueue as QueueSupport,
-    PrepareTimeoutBase, Unschedulable,
+    BadRestoreTarget, CancelHandling, LimitedWhen, MissingPod, PeekExposed,
+    PrepareQueue as QueueSupport, PrepareTimeoutBase, Unschedulable,
 };
 use crate::velero::{Phase, TaskKind, TaskRef};
 
@@ -89,10 +89,13 @@ impl<'s> Look<'_, 's> {
             Verb::Admit | Verb::Accept | Verb::Prepare | Verb::Fail | Verb::Cancel => true,
             Verb::Wait | Verb::Skip | Verb::None | Verb::Unknown => false,
         };
-        let since = step.possible_since.or_else(|| task.phase_since.map(|(time, _)| time));
+        let since = step
+            .possible_since
+            .or_else(|| task.phase_since.map(|(time, _)| time));
         let late = since.is_some_and(|since| {
-            allowance_seconds(step.trigger, self.options.threshold_seconds)
-                .is_some_and(|allowed| self.snapshot.taken_at.duration_since(since).as_secs() > allowed)
+            allowance_seconds(step.trigger, self.options.threshold_seconds).is_some_and(|allowed| {
+                self.snapshot.taken_at.duration_since(since).as_secs() > allowed
+            })
         });
         Decision {
             gate: step.gate,
@@ -113,12 +116,19 @@ impl<'s> Look<'_, 's> {
                     Gate::None,
                     Verb::Skip,
                     Trigger::None,
-                    format!("data mover {mover} is not Velero's: the node-agents pass over this task"),
+                    format!(
+                        "data mover {mover} is not Velero's: the node-agents pass over this task"
+                    ),
                 );
             }
             Situation::UnknownPhase => {
                 let phase = &task.task.phase;
-                return Step::new(Gate::None, Verb::Unknown, Trigger::None, format!("phase {phase} is not known"));
+                return Step::new(
+                    Gate::None,
+                    Verb::Unknown,
+                    Trigger::None,
+                    format!("phase {phase} is not known"),
+                );
             }
             Situation::Rewound { .. }
             | Situation::PodEnded
@@ -152,7 +162,11 @@ impl<'s> Look<'_, 's> {
     }
 
     fn requeue(task: &TaskReplay<'_>) -> Trigger {
-        if task.profile.requeue_seconds >= 60 { Trigger::Requeue1m } else { Trigger::Requeue5s }
+        if task.profile.requeue_seconds >= 60 {
+            Trigger::Requeue1m
+        } else {
+            Trigger::Requeue5s
+        }
     }
 
     /// Returns the step that ends the look when the agent of a node does not work.
@@ -160,9 +174,12 @@ impl<'s> Look<'_, 's> {
         let Some(node) = node else {
             return match self.agents.any_works() {
                 Some(true) => None,
-                Some(false) => {
-                    Some(Step::new(Gate::None, Verb::None, Trigger::AgentStart, "no node-agent works"))
-                }
+                Some(false) => Some(Step::new(
+                    Gate::None,
+                    Verb::None,
+                    Trigger::AgentStart,
+                    "no node-agent works",
+                )),
                 None => Some(Step::new(
                     Gate::None,
                     Verb::Unknown,
@@ -191,14 +208,21 @@ impl<'s> Look<'_, 's> {
     fn new_task(&self, task: &TaskReplay<'s>) -> Step<'s> {
         let kind = task.task.reference.kind;
         // DataUploads and DataDownloads are taken by any agent; pod volumes only by that of their node.
-        let owner = if kind.is_data_movement() { None } else { task.node.as_deref() };
+        let owner = if kind.is_data_movement() {
+            None
+        } else {
+            task.node.as_deref()
+        };
         if !(kind == TaskKind::PodVolumeRestore && owner.is_none())
             && let Some(step) = self.without_agent(owner)
         {
             return step;
         }
         if task.task.cancel == Cancel::Requested && task.mover != Mover::InProcess {
-            return self.cancel_now(task, "cancel is requested: the task ends before it is accepted");
+            return self.cancel_now(
+                task,
+                "cancel is requested: the task ends before it is accepted",
+            );
         }
         match kind {
             TaskKind::DataUpload => self.queue_gate(task).unwrap_or_else(|| self.accept(task)),
@@ -235,9 +259,12 @@ impl<'s> Look<'_, 's> {
                     format!("the prepare queue has room ({length} of {limit})"),
                 )
             }
-            Observed::Seen(_) | Observed::Absent | Observed::Unknown(_) => {
-                Step::new(Gate::None, Verb::Accept, Trigger::ObjectUpdate, "nothing holds it back")
-            }
+            Observed::Seen(_) | Observed::Absent | Observed::Unknown(_) => Step::new(
+                Gate::None,
+                Verb::Accept,
+                Trigger::ObjectUpdate,
+                "nothing holds it back",
+            ),
         }
     }
 
@@ -252,11 +279,17 @@ impl<'s> Look<'_, 's> {
                     Gate::PrepareQueue,
                     Verb::Wait,
                     Self::requeue(task),
-                    format!("{length} tasks are Accepted or Prepared, prepareQueueLength is {limit}"),
+                    format!(
+                        "{length} tasks are Accepted or Prepared, prepareQueueLength is {limit}"
+                    ),
                 );
                 step.holders = self.labelled();
                 step.competing = Some(
-                    self.held_back.iter().copied().filter(|other| **other != task.task.reference).collect(),
+                    self.held_back
+                        .iter()
+                        .copied()
+                        .filter(|other| **other != task.task.reference)
+                        .collect(),
                 );
                 Some(step)
             }
@@ -301,7 +334,8 @@ impl<'s> Look<'_, 's> {
     fn target_pod_gate(&self, task: &TaskReplay<'s>) -> Option<Step<'s>> {
         let target = task.task.pod.as_ref()?;
         let name = format!("{}/{}", target.namespace, target.name);
-        let wait = |reason: String| Step::new(Gate::Target, Verb::Wait, Trigger::TargetPodUpdate, reason);
+        let wait =
+            |reason: String| Step::new(Gate::Target, Verb::Wait, Trigger::TargetPodUpdate, reason);
         let pod = match target_pod(self.snapshot, task.task) {
             Observed::Seen(pod) => pod,
             Observed::Absent => return Some(wait(format!("the target pod {name} does not exist"))),
@@ -326,29 +360,30 @@ impl<'s> Look<'_, 's> {
         }
         match restore_wait(pod) {
             Some(ContainerState::Running { .. }) => None,
-            Some(ContainerState::Waiting { reason, .. }) => {
-                Some(wait(format!("the init container restore-wait of {name} waits: {reason}")))
-            }
-            Some(ContainerState::Terminated(_)) => {
-                Some(wait(format!("the init container restore-wait of {name} has ended")))
-            }
-            Some(ContainerState::None) | None => {
-                Some(wait(format!("the init container restore-wait of {name} does not run ({})", pod.phase)))
-            }
+            Some(ContainerState::Waiting { reason, .. }) => Some(wait(format!(
+                "the init container restore-wait of {name} waits: {reason}"
+            ))),
+            Some(ContainerState::Terminated(_)) => Some(wait(format!(
+                "the init container restore-wait of {name} has ended"
+            ))),
+            Some(ContainerState::None) | None => Some(wait(format!(
+                "the init container restore-wait of {name} does not run ({})",
+                pod.phase
+            ))),
         }
     }
 
     fn accepted(&self, task: &TaskReplay<'s>) -> Step<'s> {
         if task.task.cancel == Cancel::Requested {
             if task.profile.cancel != CancelHandling::ForcedAfterDelay {
-                return self
-                    .without_agent(None)
-                    .unwrap_or_else(|| self.cancel_now(task, "cancel is requested: any node-agent ends the task"));
+                return self.without_agent(None).unwrap_or_else(|| {
+                    self.cancel_now(task, "cancel is requested: any node-agent ends the task")
+                });
             }
             if matches!(task.cancel, CancelState::Overdue { .. }) {
-                return self
-                    .without_agent(None)
-                    .unwrap_or_else(|| self.cancel_now(task, "cancel is requested: its delay of 5 minutes is over"));
+                return self.without_agent(None).unwrap_or_else(|| {
+                    self.cancel_now(task, "cancel is requested: its delay of 5 minutes is over")
+                });
             }
         }
         if let Observed::Seen(pod) = task.pod {
@@ -381,8 +416,13 @@ impl<'s> Look<'_, 's> {
         if let Some(deadline) = task.deadline.as_ref().filter(|deadline| {
             deadline.what == DeadlineWhat::PrepareTimeout && deadline.at <= self.snapshot.taken_at
         }) {
-            return Step::new(Gate::Expose, Verb::Fail, Trigger::Periodic1m, "its prepare timeout is over")
-                .since(Some(deadline.at));
+            return Step::new(
+                Gate::Expose,
+                Verb::Fail,
+                Trigger::Periodic1m,
+                "its prepare timeout is over",
+            )
+            .since(Some(deadline.at));
         }
         let never = task.profile.prepare_timeout_base == PrepareTimeoutBase::Never;
         match task.pod {
@@ -390,7 +430,14 @@ impl<'s> Look<'_, 's> {
                 Gate::Expose,
                 Verb::Wait,
                 Trigger::PodUpdate,
-                format!("the mover pod is {}", if pod.phase.is_empty() { "not started" } else { &pod.phase }),
+                format!(
+                    "the mover pod is {}",
+                    if pod.phase.is_empty() {
+                        "not started"
+                    } else {
+                        &pod.phase
+                    }
+                ),
             ),
             Observed::Absent => Step::new(
                 Gate::Expose,
@@ -402,9 +449,12 @@ impl<'s> Look<'_, 's> {
                     "there is no mover pod yet; only the prepare timeout ends this"
                 },
             ),
-            Observed::Unknown(_) => {
-                Step::new(Gate::Expose, Verb::Unknown, Trigger::PodUpdate, "the mover pod could not be read")
-            }
+            Observed::Unknown(_) => Step::new(
+                Gate::Expose,
+                Verb::Unknown,
+                Trigger::PodUpdate,
+                "the mover pod could not be read",
+            ),
         }
     }
 
@@ -456,7 +506,9 @@ impl<'s> Look<'_, 's> {
                     "its volume is gone: the next look ends it as Failed",
                 );
             }
-            Situation::Doomed(Doom::PodTerminal) if !task.task.reference.kind.is_data_movement() => {
+            Situation::Doomed(Doom::PodTerminal)
+                if !task.task.reference.kind.is_data_movement() =>
+            {
                 return Step::new(
                     Gate::Expose,
                     Verb::Fail,
@@ -481,12 +533,19 @@ impl<'s> Look<'_, 's> {
 
     fn pool(&self, task: &TaskReplay<'s>) -> Option<&Pool<'s>> {
         let node = self.nodes.get(task.node.as_deref()?)?;
-        node.pools.iter().find(|pool| pool.kinds.contains(&task.task.reference.kind))
+        node.pools
+            .iter()
+            .find(|pool| pool.kinds.contains(&task.task.reference.kind))
     }
 
     fn slot_gate(&self, task: &TaskReplay<'s>) -> Step<'s> {
         let Some(pool) = self.pool(task) else {
-            return Step::new(Gate::Slot, Verb::Unknown, Trigger::None, "its node is not known");
+            return Step::new(
+                Gate::Slot,
+                Verb::Unknown,
+                Trigger::None,
+                "its node is not known",
+            );
         };
         let held = i64::try_from(pool.holders.len()).unwrap_or(i64::MAX);
         let mut step = match pool.limit {
@@ -524,7 +583,11 @@ impl<'s> Look<'_, 's> {
         // Velero keeps no order among those that wait: the next free slot goes to the first timer.
         debug_assert!(waits(self.snapshot, task) || task.situation != Situation::Ordinary);
         step.competing = Some(
-            pool.waiting.iter().copied().filter(|other| **other != task.task.reference).collect(),
+            pool.waiting
+                .iter()
+                .copied()
+                .filter(|other| **other != task.task.reference)
+                .collect(),
         );
         step
     }
@@ -539,7 +602,9 @@ impl<'s> Look<'_, 's> {
         let reason = match task.situation {
             Situation::PodEnded => "its mover pod has ended, and the end was not taken up",
             Situation::PodEnding => "its mover pod has ended: the end is being taken up",
-            Situation::DoneButPodGone { .. } => "all bytes are done and its mover pod is gone: nothing looks at it any more",
+            Situation::DoneButPodGone { .. } => {
+                "all bytes are done and its mover pod is gone: nothing looks at it any more"
+            }
             Situation::Finishing => "all bytes are done: the last steps run",
             Situation::PodLost => "its mover pod is gone: nothing tells the node-agent",
             Situation::PodJustGone => "its mover pod is gone: the last write may still come",
@@ -550,7 +615,11 @@ impl<'s> Look<'_, 's> {
             | Situation::Doomed(_)
             | Situation::Ordinary => "it runs: its end is taken from the data path",
         };
-        let trigger = if task.mover == Mover::MoverPod { Trigger::PodUpdate } else { Trigger::None };
+        let trigger = if task.mover == Mover::MoverPod {
+            Trigger::PodUpdate
+        } else {
+            Trigger::None
+        };
         Step::new(Gate::None, Verb::None, trigger, reason)
     }
 
@@ -560,7 +629,10 @@ impl<'s> Look<'_, 's> {
                 return step;
             }
             if matches!(task.cancel, CancelState::Overdue { .. }) {
-                return self.cancel_now(task, "its delay of 5 minutes is over: any node-agent ends it");
+                return self.cancel_now(
+                    task,
+                    "its delay of 5 minutes is over: any node-agent ends it",
+                );
             }
             return Step::new(
                 Gate::None,
@@ -572,7 +644,12 @@ impl<'s> Look<'_, 's> {
         if let Some(step) = self.without_agent(task.node.as_deref()) {
             return step;
         }
-        Step::new(Gate::None, Verb::None, Trigger::None, "the data path is told to stop: only its end ends the task")
+        Step::new(
+            Gate::None,
+            Verb::None,
+            Trigger::None,
+            "the data path is told to stop: only its end ends the task",
+        )
     }
 
     fn cancel_now(&self, task: &TaskReplay<'s>, reason: &str) -> Step<'s> {
@@ -587,7 +664,8 @@ impl<'s> Look<'_, 's> {
             CancelState::Overdue { since, .. } => Some(since),
         };
         // Without a known time nothing says that it is late.
-        Step::new(Gate::None, Verb::Cancel, trigger, reason).since(since.or(Some(self.snapshot.taken_at)))
+        Step::new(Gate::None, Verb::Cancel, trigger, reason)
+            .since(since.or(Some(self.snapshot.taken_at)))
     }
 }
 
@@ -598,19 +676,30 @@ pub(crate) fn unrecoverable(pod: &Pod, task: &TaskReplay<'_>) -> Option<String> 
         return None;
     }
     if matches!(pod.phase.as_str(), "Failed" | "Unknown") {
-        return Some(format!("phase {}, {}", pod.phase, if pod.message.is_empty() { "no message" } else { &pod.message }));
+        return Some(format!(
+            "phase {}, {}",
+            pod.phase,
+            if pod.message.is_empty() {
+                "no message"
+            } else {
+                &pod.message
+            }
+        ));
     }
-    let image = pod.containers.iter().find_map(|container| match &container.state {
-        ContainerState::Waiting { reason, .. }
-            if reason == "ImagePullBackOff" || reason == "ErrImageNeverPull" =>
-        {
-            Some(format!("container {} waits: {reason}", container.name))
-        }
-        ContainerState::Waiting { .. }
-        | ContainerState::Running { .. }
-        | ContainerState::Terminated(_)
-        | ContainerState::None => None,
-    });
+    let image = pod
+        .containers
+        .iter()
+        .find_map(|container| match &container.state {
+            ContainerState::Waiting { reason, .. }
+                if reason == "ImagePullBackOff" || reason == "ErrImageNeverPull" =>
+            {
+                Some(format!("container {} waits: {reason}", container.name))
+            }
+            ContainerState::Waiting { .. }
+            | ContainerState::Running { .. }
+            | ContainerState::Terminated(_)
+            | ContainerState::None => None,
+        });
     image.or_else(|| {
         if task.profile.unschedulable == Unschedulable::MayRecover {
             return None;
@@ -629,11 +718,16 @@ fn hopeless_target(pod: &Pod) -> Option<String> {
     }
     match restore_wait(pod) {
         None if !pod.init_container_names.is_empty()
-            && !pod.init_container_names.iter().any(|name| name == "restore-wait") =>
+            && !pod
+                .init_container_names
+                .iter()
+                .any(|name| name == "restore-wait") =>
         {
             Some("it has no init container restore-wait".to_owned())
         }
-        Some(ContainerState::Terminated(_)) => Some("its init container restore-wait has ended".to_owned()),
+        Some(ContainerState::Terminated(_)) => {
+            Some("its init container restore-wait has ended".to_owned())
+        }
         Some(ContainerState::Waiting { reason, .. })
             if matches!(
                 reason.as_str(),
@@ -647,7 +741,10 @@ fn hopeless_target(pod: &Pod) -> Option<String> {
         {
             Some(format!("its init container restore-wait waits: {reason}"))
         }
-        Some(ContainerState::Waiting { .. } | ContainerState::Running { .. } | ContainerState::None) | None => None,
+        Some(
+            ContainerState::Waiting { .. } | ContainerState::Running { .. } | ContainerState::None,
+        )
+        | None => None,
     }
 }
 

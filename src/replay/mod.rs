@@ -156,6 +156,8 @@ pub struct Limit {
     pub configured_now: Option<i64>,
     /// How sure `in_force` is.
     pub basis: LimitBasis,
+    /// What provably changed after the agent started, whether or not a log states the number.
+    pub drift: Vec<Drift>,
     /// What the agent's configuration says, step by step, in Velero's own order.
     pub steps: Vec<String>,
 }
@@ -612,5 +614,11 @@ pub fn replay(snapshot: &Snapshot, options: ReplayOptions) -> Replay<'_> {
     gaps.extend(tasks.values().filter_map(|task| task.deadline_gap.clone()));
     gaps.sort();
     gaps.dedup();
-    Replay { options, nodes, tasks, prepare_queue, gaps }
+    Replay {
+        options,
+        nodes,
+        tasks,
+        prepare_queue,
+        gaps,
+    }
 }

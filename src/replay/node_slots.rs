@@ -46,14 +46,25 @@ pub(super) fn of_all<'s>(
         .map(|name| {
             let mine = by_node.get(name).map_or(&[][..], Vec::as_slice);
             let (profile, profile_basis) = agents.rules(Some(name));
-            let limit = limits.remove(name).unwrap_or_else(|| NodeLimit::unknown("no node-agent runs there")).limit;
+            let limit = limits
+                .remove(name)
+                .unwrap_or_else(|| NodeLimit::unknown("no node-agent runs there"))
+                .limit;
             let runs = runs.remove(name).unwrap_or_default();
-            let node = Node { snapshot, agents, name, profile: &profile, runs: &runs, options };
+            let node = Node {
+                snapshot,
+                agents,
+                name,
+                profile: &profile,
+                runs: &runs,
+                options,
+            };
             let pools = match profile.limit_scope {
                 LimitScope::PerNode => vec![node.pool(&TaskKind::ALL, mine, limit.in_force)],
-                LimitScope::PerNodeAndKind => {
-                    TaskKind::ALL.iter().map(|kind| node.pool(&[*kind], mine, limit.in_force)).collect()
-                }
+                LimitScope::PerNodeAndKind => TaskKind::ALL
+                    .iter()
+                    .map(|kind| node.pool(&[*kind], mine, limit.in_force))
+                    .collect(),
             };
             let in_phase = |phase: Phase| {
                 mine.iter()
@@ -158,7 +169,9 @@ fn runs(
             Some(replay) => replay.node.clone(),
             None => node_of(snapshot, task, None),
         };
-        let (Some(node), Some(start)) = (node, task.started) else { continue };
+        let (Some(node), Some(start)) = (node, task.started) else {
+            continue;
+        };
         let (profile, _) = agents.rules(Some(&node));
         let start_known = !task.reference.kind.is_data_movement()
             || profile.start_timestamp == StartTimestamp::InProgressTime;
@@ -171,12 +184,19 @@ fn runs(
             },
             Some(replay) => match replay.entry {
                 SlotEntry::Holds => now,
-                SlotEntry::CallbackReturned | SlotEntry::Forgotten => replay.last_write.unwrap_or(start),
+                SlotEntry::CallbackReturned | SlotEntry::Forgotten => {
+                    replay.last_write.unwrap_or(start)
+                }
                 SlotEntry::None => continue,
             },
         };
         let kind = task.reference.kind;
-        runs.entry(node).or_default().push(Run { kind, start: start.min(now), end: end.min(now), start_known });
+        runs.entry(node).or_default().push(Run {
+            kind,
+            start: start.min(now),
+            end: end.min(now),
+            start_known,
+        });
     }
     runs
 }
@@ -191,25 +211,47 @@ struct Node<'a, 's> {
 }
 
 impl<'s> Node<'_, 's> {
-    fn pool(&self, kinds: &[TaskKind], mine: &[&TaskReplay<'s>], in_force: Option<i64>) -> Pool<'s> {
-        let mine: Vec<&TaskReplay<'s>> =
-            mine.iter().copied().filter(|task| kinds.contains(&task.task.reference.kind)).collect();
-        let holding: Vec<&TaskReplay<'s>> =
-            mine.iter().copied().filter(|task| task.entry == SlotEntry::Holds).collect();
-        let waiting: Vec<&TaskReplay<'s>> =
-            mine.iter().copied().filter(|task| waits(self.snapshot, task)).collect();
+    fn pool(
+        &self,
+        kinds: &[TaskKind],
+        mine: &[&TaskReplay<'s>],
+        in_force: Option<i64>,
+    ) -> Pool<'s> {
+        let mine: Vec<&TaskReplay<'s>> = mine
+            .iter()
+            .copied()
+            .filter(|task| kinds.contains(&task.task.reference.kind))
+            .collect();
+        let holding: Vec<&TaskReplay<'s>> = mine
+            .iter()
+            .copied()
+            .filter(|task| task.entry == SlotEntry::Holds)
+            .collect();
+        let waiting: Vec<&TaskReplay<'s>> = mine
+            .iter()
+            .copied()
+            .filter(|task| waits(self.snapshot, task))
+            .collect();
         let limit = in_force.or(if holding.is_empty() { Some(1) } else { None });
         let oldest_wait = waiting.iter().filter_map(|task| task.phase_since).min();
-        let runs: Vec<Run> = self.runs.iter().copied().filter(|run| kinds.contains(&run.kind)).collect();
+        let runs: Vec<Run> = self
+            .runs
+            .iter()
+            .copied()
+            .filter(|run| kinds.contains(&run.kind))
+            .collect();
         let held = i64::try_from(holding.len()).unwrap_or(i64::MAX);
-        let spare_since = limit.and_then(|limit| self.spare_since(limit, oldest_wait.map(|(time, _)| time), &runs));
+        let spare_since = limit
+            .and_then(|limit| self.spare_since(limit, oldest_wait.map(|(time, _)| time), &runs));
         let spare = limit.is_some_and(|limit| limit > held);
         let now = self.snapshot.taken_at;
         let threshold = self.options.threshold_seconds;
         let long_ago = |time: Timestamp| now.duration_since(time).as_secs() >= threshold;
         let recently = |time: Timestamp| !long_ago(time);
         let moving = holding.iter().any(|task| is_healthy(task))
-            || runs.iter().any(|run| (run.end < now && recently(run.end)) || (run.start_known && recently(run.start)));
+            || runs.iter().any(|run| {
+                (run.end < now && recently(run.end)) || (run.start_known && recently(run.start))
+            });
         Pool {
             kinds: kinds.to_vec(),
             limit,
@@ -224,9 +266,19 @@ impl<'s> Node<'_, 's> {
 
     /// The latest of the agent's start, the Prepared time of the oldest waiting task, and the last
     /// instant at which at least `limit` tasks ran.
-    fn spare_since(&self, limit: i64, oldest_wait: Option<Timestamp>, runs: &[Run]) -> Option<Timestamp> {
+    fn spare_since(
+        &self,
+        limit: i64,
+        oldest_wait: Option<Timestamp>,
+        runs: &[Run],
+    ) -> Option<Timestamp> {
         let agent = self.agents.acting(self.name);
-        let agent_start = agent.and_then(|agent| agent.started_at.or(agent.pod.start_time).or(agent.pod.created));
+        let agent_start = agent.and_then(|agent| {
+            agent
+                .started_at
+                .or(agent.pod.start_time)
+                .or(agent.pod.created)
+        });
         // A waiting task whose time is not known leaves it open since when the slot is spare.
         Some(oldest_wait?.max(agent_start?)).max(self.last_full(limit, runs))
     }
@@ -236,8 +288,10 @@ impl<'s> Node<'_, 's> {
         if limit <= 1 || starts_unknown {
             return runs.iter().map(|run| run.end).max();
         }
-        let mut steps: Vec<(Timestamp, i64)> =
-            runs.iter().flat_map(|run| [(run.start, 1), (run.end, -1)]).collect();
+        let mut steps: Vec<(Timestamp, i64)> = runs
+            .iter()
+            .flat_map(|run| [(run.start, 1), (run.end, -1)])
+            .collect();
         // At one instant an end comes after a start: two tasks that touch overlap for that instant.
         steps.sort_by_key(|(time, step)| (*time, -step));
         let mut running = 0_i64;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::limits::NodeLimit;
 use super::PrepareQueue;
+use super::limits::NodeLimit;
 use crate::snapshot::{Exposing, GapReason, Observed, Snapshot};
 
 /// Reads the gate. Each agent has its own counter with its own number; where the agents differ (a
@@ -16,7 +16,11 @@ pub(super) fn of(snapshot: &Snapshot, limits: &BTreeMap<String, NodeLimit>) -> P
         .filter(|task| task.exposing == Exposing::Yes)
         .map(|task| task.reference.clone())
         .collect();
-    let mut limit = if limits.is_empty() { Observed::Unknown(GapReason::NotInInput) } else { Observed::Absent };
+    let mut limit = if limits.is_empty() {
+        Observed::Unknown(GapReason::NotInInput)
+    } else {
+        Observed::Absent
+    };
     for node in limits.values() {
         limit = match (limit, node.prepare_queue) {
             (Observed::Seen(a), Observed::Seen(b)) => Observed::Seen(a.max(b)),

@@ -6,12 +6,16 @@ use jiff::Timestamp;
 
 use super::agents::Agents;
 use super::{
-    CancelState, Decision, Doom, Gate, Mover, ReplayOptions, RequestTime, Situation, SlotEntry, TaskReplay,
-    TimeFrom, Trigger, Verb, deadline,
+    CancelState, Decision, Doom, Gate, Mover, ReplayOptions, RequestTime, Situation, SlotEntry,
+    TaskReplay, TimeFrom, Trigger, Verb, deadline,
 };
-use crate::snapshot::{Cancel, ContainerState, Exposing, ManagedFields, Observed, Pod, Snapshot, Task};
+use crate::snapshot::{
+    Cancel, ContainerState, Exposing, ManagedFields, Observed, Pod, Snapshot, Task,
+};
 use crate::velero::profile::{PrepareQueue, ResticRestore, StartTimestamp, Worker};
-use crate::velero::{DEFAULT_OPERATION_TIMEOUT_SECONDS, NODE_AGENT_MANAGER, Phase, Profile, TaskKind, TaskRef};
+use crate::velero::{
+    DEFAULT_OPERATION_TIMEOUT_SECONDS, NODE_AGENT_MANAGER, Phase, Profile, TaskKind, TaskRef,
+};
 
 /// How long the end of a mover pod may be ago while its task still runs: after the pod's end the watcher
 /// waits up to one minute for the last event and then collects the pod's log (v1.17.2
@@ -44,7 +48,17 @@ pub(super) fn of_all<'s>(
 ) -> BTreeMap<&'s TaskRef, TaskReplay<'s>> {
     snapshot
         .unfinished()
-        .map(|task| (&task.reference, Look { snapshot, agents, options }.at(task)))
+        .map(|task| {
+            (
+                &task.reference,
+                Look {
+                    snapshot,
+                    agents,
+                    options,
+                }
+                .at(task),
+            )
+        })
         .collect()
 }
 
@@ -59,16 +73,22 @@ pub(super) fn node_of(snapshot: &Snapshot, task: &Task, pod: Option<&Pod>) -> Op
             if task.reference.kind != TaskKind::PodVolumeRestore {
                 return None;
             }
-            target_pod(snapshot, task).seen().and_then(|pod| pod.node.clone())
+            target_pod(snapshot, task)
+                .seen()
+                .and_then(|pod| pod.node.clone())
         })
 }
 
 /// Looks for the pod that a PodVolumeBackup or PodVolumeRestore names, by name and, where both carry
 /// one, by UID: a pod that was replaced is another pod.
 pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
-    let Some(target) = &task.pod else { return Observed::Absent };
+    let Some(target) = &task.pod else {
+        return Observed::Absent;
+    };
     match snapshot.pod(&target.namespace, &target.name) {
-        Observed::Seen(pod) if !target.uid.is_empty() && !pod.uid.is_empty() && pod.uid != target.uid => {
+        Observed::Seen(pod)
+            if !target.uid.is_empty() && !pod.uid.is_empty() && pod.uid != target.uid =>
+        {
             Observed::Absent
         }
         other => other,
@@ -77,7 +97,10 @@ pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'
 
 /// Returns the init container `restore-wait`, in which the restored pod waits for its volumes.
 pub(super) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
-    pod.init_containers.iter().find(|container| container.name == "restore-wait").map(|container| &container.state)
+    pod.init_containers
+        .iter()
+        .find(|container| container.name == "restore-wait")
+        .map(|container| &container.state)
 }
 
 /// Returns where the work of a task is done under a profile.
@@ -109,8 +132,14 @@ fn mover_pod<'s>(snapshot: &'s Snapshot, task: &Task, mover: Mover) -> Observed<
     match snapshot.pod(&task.reference.namespace, &task.reference.name) {
         Observed::Seen(pod) => {
             let own = pod.labels.contains_key(task.reference.kind.mover_label());
-            let labelled = TaskKind::ALL.iter().any(|kind| pod.labels.contains_key(kind.mover_label()));
-            if labelled && !own { Observed::Absent } else { Observed::Seen(pod) }
+            let labelled = TaskKind::ALL
+                .iter()
+                .any(|kind| pod.labels.contains_key(kind.mover_label()));
+            if labelled && !own {
+                Observed::Absent
+            } else {
+                Observed::Seen(pod)
+            }
         }
         other => other,
     }
@@ -125,17 +154,31 @@ struct Look<'a, 's> {
 impl<'s> Look<'_, 's> {
     fn at(&self, task: &'s Task) -> TaskReplay<'s> {
         // The mover depends on the profile, the profile on the node, the node perhaps on the mover pod.
-        let named = self.snapshot.pod(&task.reference.namespace, &task.reference.name).seen();
+        let named = self
+            .snapshot
+            .pod(&task.reference.namespace, &task.reference.name)
+            .seen();
         let node = node_of(self.snapshot, task, named);
-        let (profile, _) = self.agents.rules(node.as_deref().or(task.accepted_by.as_deref()));
+        let (profile, _) = self
+            .agents
+            .rules(node.as_deref().or(task.accepted_by.as_deref()));
         let mover = mover_of(&profile, task);
         let pod = mover_pod(self.snapshot, task, mover);
         let node = node_of(self.snapshot, task, pod.seen());
-        let agent_start =
-            node.as_deref().and_then(|node| self.agents.acting(node)).and_then(|agent| agent.started_at);
+        let agent_start = node
+            .as_deref()
+            .and_then(|node| self.agents.acting(node))
+            .and_then(|agent| agent.started_at);
         let last_write = last_write(task);
         let accepted_at = deadline::accepted_at(task, &profile);
-        let facts = Facts { task, profile: &profile, mover, pod, agent_start, last_write };
+        let facts = Facts {
+            task,
+            profile: &profile,
+            mover,
+            pod,
+            agent_start,
+            last_write,
+        };
         let situation = self.situation(&facts);
         let entry = entry(&facts, situation);
         let cancel = self.cancel(&facts, node.as_deref());
@@ -184,16 +227,27 @@ impl<'s> Look<'_, 's> {
 
     fn situation(&self, facts: &Facts<'_, 's>) -> Situation {
         let task = facts.task;
-        if task.reference.kind.is_data_movement() && !facts.profile.data_movers.contains(&task.data_mover.as_str()) {
+        if task.reference.kind.is_data_movement()
+            && !facts
+                .profile
+                .data_movers
+                .contains(&task.data_mover.as_str())
+        {
             return Situation::Foreign;
         }
         match &task.phase {
             Phase::Other(_) => Situation::UnknownPhase,
             Phase::Prepared => self.prepared(facts),
             Phase::InProgress | Phase::Canceling => {
-                if facts.mover == Mover::MoverPod { self.running(facts) } else { Situation::Ordinary }
+                if facts.mover == Mover::MoverPod {
+                    self.running(facts)
+                } else {
+                    Situation::Ordinary
+                }
             }
-            Phase::New | Phase::Accepted | Phase::Canceled | Phase::Completed | Phase::Failed => Situation::Ordinary,
+            Phase::New | Phase::Accepted | Phase::Canceled | Phase::Completed | Phase::Failed => {
+                Situation::Ordinary
+            }
         }
     }
 
@@ -201,14 +255,18 @@ impl<'s> Look<'_, 's> {
         let task = facts.task;
         let labelled_release = facts.profile.prepare_queue == PrepareQueue::Present;
         // An agent that started after the rewind has an empty map: the task is an ordinary waiting one again.
-        let restarted_since = facts.agent_start.is_some_and(|start| Some(start) > facts.last_write);
+        let restarted_since = facts
+            .agent_start
+            .is_some_and(|start| Some(start) > facts.last_write);
         if labelled_release
             && task.started.is_some()
             && task.accepted.is_some()
             && task.exposing == Exposing::No
             && !restarted_since
         {
-            return Situation::Rewound { frozen: self.is_frozen(task) };
+            return Situation::Rewound {
+                frozen: self.is_frozen(task),
+            };
         }
         if task.cancel == Cancel::Requested || facts.mover == Mover::InProcess {
             return Situation::Ordinary;
@@ -216,7 +274,9 @@ impl<'s> Look<'_, 's> {
         match facts.pod {
             Observed::Absent => Situation::Doomed(Doom::PodMissing),
             Observed::Seen(pod) if pod.has_ended() => Situation::Doomed(Doom::PodTerminal),
-            Observed::Seen(pod) if self.volume_is_missing(task, pod) => Situation::Doomed(Doom::VolumeMissing),
+            Observed::Seen(pod) if self.volume_is_missing(task, pod) => {
+                Situation::Doomed(Doom::VolumeMissing)
+            }
             Observed::Seen(_) => Situation::Ordinary,
             Observed::Unknown(_) => Situation::PodUnreadable,
         }
@@ -229,21 +289,29 @@ impl<'s> Look<'_, 's> {
         if !task.reference.kind.is_data_movement() {
             return false;
         }
-        let volume_unnamed =
-            !pod.volumes.is_empty() && !task.uid.is_empty() && !pod.volumes.iter().any(|volume| *volume == task.uid);
-        volume_unnamed || self.snapshot.claim(&task.reference.namespace, &task.reference.name).is_absent()
+        let volume_unnamed = !pod.volumes.is_empty()
+            && !task.uid.is_empty()
+            && !pod.volumes.iter().any(|volume| *volume == task.uid);
+        volume_unnamed
+            || self
+                .snapshot
+                .claim(&task.reference.namespace, &task.reference.name)
+                .is_absent()
     }
 
     /// Whether a rewound task's progress is empty, or provably unchanged beyond the threshold.
     fn is_frozen(&self, task: &Task) -> bool {
-        let Some(progress) = task.progress else { return true };
+        let Some(progress) = task.progress else {
+            return true;
+        };
         if progress.bytes_done <= 0 {
             return true;
         }
         match task.writes.managed_fields {
-            ManagedFields::Present => {
-                self.older_than(task.writes.progress.or(task.writes.node_agent), self.options.threshold_seconds)
-            }
+            ManagedFields::Present => self.older_than(
+                task.writes.progress.or(task.writes.node_agent),
+                self.options.threshold_seconds,
+            ),
             ManagedFields::LeftOut => false,
         }
     }
@@ -258,21 +326,31 @@ impl<'s> Look<'_, 's> {
                 // An agent that started after the end of the pod picks it up when it resumes the task.
                 let (since, limit) = match (ended, facts.agent_start) {
                     (Some(end), Some(start)) if start > end => {
-                        let resume = if task.reference.kind.is_data_movement() { 0 } else { RESUME_POD_VOLUME_SECONDS };
+                        let resume = if task.reference.kind.is_data_movement() {
+                            0
+                        } else {
+                            RESUME_POD_VOLUME_SECONDS
+                        };
                         (Some(start), END_PHASE_SECONDS + resume)
                     }
                     _ => (ended, END_PHASE_SECONDS),
                 };
-                if self.age(since).is_some_and(|age| age > limit) { Situation::PodEnded } else { Situation::PodEnding }
+                if self.age(since).is_some_and(|age| age > limit) {
+                    Situation::PodEnded
+                } else {
+                    Situation::PodEnding
+                }
             }
             Observed::Seen(_) => Situation::Ordinary,
             Observed::Absent => {
-                let done = task
-                    .progress
-                    .is_some_and(|progress| progress.total_bytes > 0 && progress.bytes_done == progress.total_bytes);
+                let done = task.progress.is_some_and(|progress| {
+                    progress.total_bytes > 0 && progress.bytes_done == progress.total_bytes
+                });
                 let quiet = if done && task.reference.kind == TaskKind::DataDownload {
                     REBIND_WAITS.saturating_mul(
-                        task.operation_timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or(DEFAULT_OPERATION_TIMEOUT_SECONDS),
+                        task.operation_timeout_seconds
+                            .filter(|seconds| *seconds > 0)
+                            .unwrap_or(DEFAULT_OPERATION_TIMEOUT_SECONDS),
                     )
                 } else {
                     POD_GONE_QUIET_SECONDS
@@ -280,7 +358,9 @@ impl<'s> Look<'_, 's> {
                 // A started agent resumes its tasks first: give it the same time to notice.
                 let over = self.older_than(facts.last_write.max(facts.agent_start), quiet);
                 match (done, over) {
-                    (true, true) => Situation::DoneButPodGone { target_not_bound: self.target_is_unbound(task) },
+                    (true, true) => Situation::DoneButPodGone {
+                        target_not_bound: self.target_is_unbound(task),
+                    },
                     (true, false) => Situation::Finishing,
                     (false, true) => Situation::PodLost,
                     (false, false) => Situation::PodJustGone,
@@ -293,7 +373,9 @@ impl<'s> Look<'_, 's> {
         if task.reference.kind != TaskKind::DataDownload {
             return false;
         }
-        let Some(claim) = &task.claim else { return false };
+        let Some(claim) = &task.claim else {
+            return false;
+        };
         match self.snapshot.claim(&claim.namespace, &claim.name) {
             Observed::Seen(seen) => seen.phase != "Bound",
             Observed::Absent => true,
@@ -315,9 +397,12 @@ impl<'s> Look<'_, 's> {
         } else {
             node.is_some_and(|node| self.agents.working(node).is_yes())
         };
-        let delay_rule = facts.profile.cancel == crate::velero::profile::CancelHandling::ForcedAfterDelay;
+        let delay_rule =
+            facts.profile.cancel == crate::velero::profile::CancelHandling::ForcedAfterDelay;
         let allowed = match (&task.phase, delay_rule) {
-            (Phase::New | Phase::Prepared | Phase::InProgress, _) | (Phase::Accepted, false) => CANCEL_AT_ONCE_SECONDS,
+            (Phase::New | Phase::Prepared | Phase::InProgress, _) | (Phase::Accepted, false) => {
+                CANCEL_AT_ONCE_SECONDS
+            }
             (Phase::Accepted | Phase::Canceling, true) => CANCEL_FORCED_SECONDS,
             (Phase::Canceling, false) => self.options.threshold_seconds,
             (Phase::Canceled | Phase::Completed | Phase::Failed | Phase::Other(_), _) => i64::MAX,
@@ -331,29 +416,46 @@ impl<'s> Look<'_, 's> {
         let counted = since.map(|since| facts.agent_start.map_or(since, |start| since.max(start)));
         match since {
             Some(since) if works && !no_cancel && self.older_than(counted, allowed) => {
-                CancelState::Overdue { since, requested: known }
+                CancelState::Overdue {
+                    since,
+                    requested: known,
+                }
             }
             Some(_) | None => CancelState::Pending { since: requested },
         }
     }
 
-    fn phase_since(&self, facts: &Facts<'_, 's>, accepted: Option<Timestamp>) -> Option<(Timestamp, TimeFrom)> {
+    fn phase_since(
+        &self,
+        facts: &Facts<'_, 's>,
+        accepted: Option<Timestamp>,
+    ) -> Option<(Timestamp, TimeFrom)> {
         let task = facts.task;
         let created = task.created.map(|time| (time, TimeFrom::Created));
         let field = |time: Option<Timestamp>| time.map(|time| (time, TimeFrom::Field));
-        let managed = task.writes.node_agent.map(|time| (time, TimeFrom::ManagedFields));
+        let managed = task
+            .writes
+            .node_agent
+            .map(|time| (time, TimeFrom::ManagedFields));
         match &task.phase {
             Phase::New => {
                 // A pod volume restore waits for its target pod first, and only then for a slot.
                 let ready = if task.reference.kind == TaskKind::PodVolumeRestore {
-                    target_pod(self.snapshot, task).seen().and_then(restore_wait).and_then(|state| match state {
-                        ContainerState::Running { started_at } => *started_at,
-                        ContainerState::Waiting { .. } | ContainerState::Terminated(_) | ContainerState::None => None,
-                    })
+                    target_pod(self.snapshot, task)
+                        .seen()
+                        .and_then(restore_wait)
+                        .and_then(|state| match state {
+                            ContainerState::Running { started_at } => *started_at,
+                            ContainerState::Waiting { .. }
+                            | ContainerState::Terminated(_)
+                            | ContainerState::None => None,
+                        })
                 } else {
                     None
                 };
-                let ready = ready.filter(|time| Some(*time) > task.created).map(|time| (time, TimeFrom::MoverPod));
+                let ready = ready
+                    .filter(|time| Some(*time) > task.created)
+                    .map(|time| (time, TimeFrom::MoverPod));
                 ready.or_else(|| field(task.created))
             }
             Phase::Accepted => field(task.accepted.or(task.accepted_annotation))
@@ -362,11 +464,19 @@ impl<'s> Look<'_, 's> {
                 .or(created),
             Phase::Prepared => {
                 // A cancel request by an agent moves the time of the agents' entry.
-                let moved = task.writes.cancel.as_ref().is_some_and(|(_, manager)| manager == NODE_AGENT_MANAGER);
+                let moved = task
+                    .writes
+                    .cancel
+                    .as_ref()
+                    .is_some_and(|(_, manager)| manager == NODE_AGENT_MANAGER);
                 managed
                     .filter(|_| !moved)
                     .or_else(|| {
-                        facts.pod.seen().and_then(Pod::running_since).map(|time| (time, TimeFrom::MoverPod))
+                        facts
+                            .pod
+                            .seen()
+                            .and_then(Pod::running_since)
+                            .map(|time| (time, TimeFrom::MoverPod))
                     })
                     .or_else(|| accepted.map(|time| (time, TimeFrom::Accepted)))
                     .or(created)
@@ -374,10 +484,16 @@ impl<'s> Look<'_, 's> {
             Phase::InProgress => {
                 let is_accept = task.reference.kind.is_data_movement()
                     && facts.profile.start_timestamp == StartTimestamp::AcceptTime;
-                let from = if is_accept { TimeFrom::Accepted } else { TimeFrom::Field };
+                let from = if is_accept {
+                    TimeFrom::Accepted
+                } else {
+                    TimeFrom::Field
+                };
                 task.started.map(|time| (time, from)).or(created)
             }
-            Phase::Canceling | Phase::Other(_) => managed.or_else(|| field(task.started)).or(created),
+            Phase::Canceling | Phase::Other(_) => {
+                managed.or_else(|| field(task.started)).or(created)
+            }
             Phase::Canceled | Phase::Completed | Phase::Failed => field(task.completed),
         }
     }
@@ -397,7 +513,16 @@ struct Facts<'p, 's> {
 /// task's own timestamps.
 fn last_write(task: &Task) -> Option<Timestamp> {
     task.writes.node_agent.or_else(|| {
-        [task.created, task.accepted, task.accepted_annotation, task.started, task.completed].into_iter().flatten().max()
+        [
+            task.created,
+            task.accepted,
+            task.accepted_annotation,
+            task.started,
+            task.completed,
+        ]
+        .into_iter()
+        .flatten()
+        .max()
     })
 }
 
@@ -418,7 +543,10 @@ fn entry(facts: &Facts<'_, '_>, situation: Situation) -> SlotEntry {
     match facts.task.phase {
         Phase::InProgress => SlotEntry::Holds,
         Phase::Canceling => {
-            if facts.agent_start.is_some_and(|start| facts.last_write.is_some_and(|write| write < start)) {
+            if facts
+                .agent_start
+                .is_some_and(|start| facts.last_write.is_some_and(|write| write < start))
+            {
                 SlotEntry::Forgotten
             } else {
                 SlotEntry::Holds
