@@ -10,6 +10,8 @@
 //! no network. The feature `cli` adds the edges.
 
 pub mod capture;
+#[cfg(feature = "cli")]
+pub mod collect;
 pub mod diagnose;
 pub mod replay;
 pub mod snapshot;

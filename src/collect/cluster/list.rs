@@ -1,0 +1,273 @@
+//! One list, page by page, kept word for word.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::request::{Asker, Failure, FailureKind};
+use crate::capture::{Item, Listing, Outcome, ResourceKind, Scope, Text};
+
+/// Objects per page: what kubectl asks for.
+const PAGE_SIZE: usize = 500;
+
+/// Whole objects.
+const FULL: &str = "application/json";
+/// Names and labels only, for objects that are counted and not kept.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) resource: ResourceKind,
+    pub(super) scope: Scope,
+}
+
+/// How much of each object is asked for, and how far the list is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Every object, whole.
+    Everything,
+    /// Every object's metadata.
+    AllMetadata,
+    /// The metadata of one object: does any exist?
+    AnyMetadata,
+}
+
+/// A page as it came.
+pub(super) struct Page {
+    origin: String,
+    body: String,
+    items: Vec<Range<usize>>,
+}
+
+impl Page {
+    /// Returns the JSON of each object.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &str> {
+        self.items
+            .iter()
+            .filter_map(|span| self.body.get(span.clone()))
+    }
+}
+
+/// What came back for a question.
+pub(super) struct Answer {
+    pub(super) question: Question,
+    pub(super) pages: Vec<Page>,
+    /// Why the list is not complete.
+    pub(super) failure: Option<Failure>,
+}
+
+impl Answer {
+    /// Returns the JSON of each object that was read.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &str> {
+        self.pages.iter().flat_map(Page::objects)
+    }
+
+    /// Moves the pages into a capture.
+    pub(super) fn into_listing(self, texts: &mut Vec<Text>) -> Listing {
+        let mut items = Vec::new();
+        let nothing_read = self.pages.is_empty();
+        for page in self.pages {
+            let text = texts.len();
+            items.extend(page.items.into_iter().map(|span| Item { text, span }));
+            texts.push(Text {
+                origin: page.origin,
+                body: page.body,
+            });
+        }
+        let outcome = match self.failure {
+            None => Outcome::Listed(items),
+            Some(failure) if nothing_read => Outcome::Refused {
+                reason: failure.reason(),
+                message: failure.message,
+            },
+            Some(failure) => Outcome::Cut {
+                items,
+                reason: failure.reason(),
+                message: failure.message,
+            },
+        };
+        Listing {
+            resource: self.question.resource,
+            scope: self.question.scope,
+            outcome,
+        }
+    }
+}
+
+/// Reads a list to its end. When its continue token expires, it is read once more from the beginning.
+pub(super) async fn list(
+    asker: &Asker<'_>,
+    question: Question,
+    fields: Option<&str>,
+    depth: Depth,
+) -> Answer {
+    let what = question.resource.plural();
+    let mut pages = Vec::new();
+    let mut token: Option<String> = None;
+    let mut restarted = Restarted::No;
+    let failure = loop {
+        let path = path(&question, fields, depth, token.as_deref());
+        match get_page(asker, &path, depth, what).await {
+            Ok((page, next)) => {
+                pages.push(page);
+                match next {
+                    Some(next) if depth != Depth::AnyMetadata => token = Some(next),
+                    Some(_) | None => break None,
+                }
+            }
+            Err(failure)
+                if failure.kind == FailureKind::Gone
+                    && token.is_some()
+                    && restarted == Restarted::No =>
+            {
+                asker.say(&format!(
+                    "the list of {what} changed too much while it was read; reading it again from the beginning"
+                ));
+                restarted = Restarted::Yes;
+                pages.clear();
+                token = None;
+            }
+            Err(failure) => break Some(failure),
+        }
+    };
+    Answer {
+        question,
+        pages,
+        failure,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Restarted {
+    No,
+    Yes,
+}
+
+async fn get_page(
+    asker: &Asker<'_>,
+    path: &str,
+    depth: Depth,
+    what: &str,
+) -> Result<(Page, Option<String>), Failure> {
+    let accept = match depth {
+        Depth::Everything => FULL,
+        Depth::AllMetadata | Depth::AnyMetadata => METADATA,
+    };
+    let body = asker.get(path, accept, what).await?;
+    let (items, next) = split(&body)?;
+    Ok((
+        Page {
+            origin: format!("GET {path}"),
+            body,
+            items,
+        },
+        next,
+    ))
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    metadata: ListMeta,
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+struct ListMeta {
+    #[serde(rename = "continue", default)]
+    next: String,
+}
+
+/// Finds the objects of a page without decoding them, and the token of the next page.
+fn split(body: &str) -> Result<(Vec<Range<usize>>, Option<String>), Failure> {
+    let list: List<'_> = serde_json::from_str(body).map_err(|error| {
+        Failure::malformed(format!("the answer is not a list in JSON: {error}"))
+    })?;
+    if !list.kind.ends_with("List") {
+        return Err(Failure::malformed(format!(
+            "the answer is not a list but {}",
+            if list.kind.is_empty() {
+                "an object without a kind"
+            } else {
+                &list.kind
+            }
+        )));
+    }
+    let start = body.as_ptr().addr();
+    let items = list
+        .items
+        .unwrap_or_default()
+        .into_iter()
+        .map(|raw| {
+            // A borrowed RawValue is a part of the body.
+            let begin = raw.get().as_ptr().addr() - start;
+            begin..begin + raw.get().len()
+        })
+        .collect();
+    let next = Some(list.metadata.next).filter(|token| !token.is_empty());
+    Ok((items, next))
+}
+
+fn path(question: &Question, fields: Option<&str>, depth: Depth, token: Option<&str>) -> String {
+    let resource = question.resource;
+    let mut path = if resource.group().is_empty() {
+        format!("/api/{}", resource.version())
+    } else {
+        format!("/apis/{}/{}", resource.group(), resource.version())
+    };
+    let mut query = vec![(
+        "limit",
+        match depth {
+            Depth::Everything | Depth::AllMetadata => PAGE_SIZE.to_string(),
+            Depth::AnyMetadata => "1".to_owned(),
+        },
+    )];
+    match &question.scope {
+        Scope::Namespace(namespace) => {
+            path.push_str("/namespaces/");
+            path.push_str(&encode(namespace));
+        }
+        Scope::Selected { label_selector } => query.push(("labelSelector", label_selector.clone())),
+        // Files are not asked for over HTTP.
+        Scope::Cluster | Scope::FileList | Scope::FileObjects => {}
+    }
+    path.push('/');
+    path.push_str(resource.plural());
+    if let Some(fields) = fields {
+        query.push(("fieldSelector", fields.to_owned()));
+    }
+    if let Some(token) = token {
+        query.push(("continue", token.to_owned()));
+    }
+    for (index, (name, value)) in query.iter().enumerate() {
+        path.push(if index == 0 { '?' } else { '&' });
+        path.push_str(name);
+        path.push('=');
+        path.push_str(&encode(value));
+    }
+    path
+}
+
+/// Percent-encodes everything that is not unreserved (RFC 3986).
+pub(super) fn encode(text: &str) -> String {
+    const HEX: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
+    ];
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push('%');
+            for half in [byte >> 4, byte & 15] {
+                encoded.extend(HEX.get(usize::from(half)));
+            }
+        }
+    }
+    encoded
+}

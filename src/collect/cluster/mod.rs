@@ -1,0 +1,362 @@
+//! Reads a live cluster: whole lists, a few at a time, within a time limit.
+//!
+//! Nothing is asked for per object, nothing is sent but GET, and nothing is repeated in silence. What
+//! could not be read becomes a refusal in the capture; only a cluster that answers nothing at all is an
+//! error.
+//!
+//! ```text
+//! connect ─► Cluster ── collect ─► find Velero ─► lists (≤ 5 in flight) ─► restore targets ─► Capture
+//! ```
+
+mod error;
+mod list;
+mod namespace;
+mod request;
+mod targets;
+
+#[cfg(test)]
+mod tests;
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{join, join_all};
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep_until};
+
+pub use error::{CollectError, ErrorKind};
+pub use namespace::{NamespaceChoice, NamespaceRule};
+
+use crate::capture::{Capture, Listing, Manifest, NowFrom, ResourceKind, Scope, SourceType, Text};
+use crate::collect::kubectl_compat::{
+    Cause, ClusterFlags, Environment, Progress, ResolvedCluster, build_client, resolve,
+};
+use crate::velero::TaskKind;
+use list::{Answer, Depth, Question, list};
+use namespace::SearchError;
+use request::{Asker, Failure, FailureKind};
+
+/// A cluster that can be asked. Nothing was sent to it yet, except what a login needs.
+pub struct Cluster {
+    client: kube::Client,
+    resolved: ResolvedCluster,
+    valid_until: Option<Timestamp>,
+    flags: ClusterFlags,
+    env: Environment,
+}
+
+/// How long a reading may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectOptions {
+    /// Velero's namespace, if an earlier reading found it already; else it is looked for.
+    pub namespace: Option<NamespaceChoice>,
+    /// For the whole reading.
+    pub time_limit: Duration,
+    /// For one request. Zero means no limit of its own, as in kubectl.
+    pub request_timeout: Duration,
+}
+
+impl CollectOptions {
+    /// The whole reading, unless `--timeout` says otherwise.
+    pub const TIME_LIMIT: Duration = Duration::from_secs(30);
+    /// One request, unless `--request-timeout` says otherwise.
+    pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+    /// Returns the defaults, with `--request-timeout` applied.
+    #[must_use]
+    pub fn of_flags(flags: &ClusterFlags) -> Self {
+        Self {
+            request_timeout: flags.request_timeout.unwrap_or(Self::REQUEST_TIMEOUT),
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for CollectOptions {
+    fn default() -> Self {
+        Self {
+            namespace: None,
+            time_limit: Self::TIME_LIMIT,
+            request_timeout: Self::REQUEST_TIMEOUT,
+        }
+    }
+}
+
+/// What a reading gave.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// What the server said.
+    pub capture: Capture,
+    /// Velero's namespace and how it was found.
+    pub namespace: NamespaceChoice,
+    /// How many requests were sent.
+    pub requests: usize,
+}
+
+/// Finds the cluster that the flags and the environment name, and logs in, as kubectl does. A credential
+/// plugin runs at most once, with its standard error shown.
+///
+/// # Errors
+///
+/// [`CollectError::Config`] when no usable cluster is named or no credentials could be had.
+pub async fn connect(
+    flags: &ClusterFlags,
+    env: &Environment,
+    progress: Progress<'_>,
+) -> Result<Cluster, CollectError> {
+    let connection = resolve(flags, env, progress).await?;
+    Ok(Cluster {
+        client: build_client(&connection)?,
+        resolved: connection.resolved,
+        valid_until: connection.valid_until,
+        flags: flags.clone(),
+        env: env.clone(),
+    })
+}
+
+impl Cluster {
+    /// Returns which cluster this is.
+    #[must_use]
+    pub const fn resolved(&self) -> &ResolvedCluster {
+        &self.resolved
+    }
+
+    /// Returns the client, for what is not a list: logs, watches, actions.
+    #[must_use]
+    pub const fn client(&self) -> &kube::Client {
+        &self.client
+    }
+
+    /// Returns whether the credential plugin must run again before another reading: its answer expires
+    /// within a minute.
+    #[must_use]
+    pub fn needs_login(&self, now: Timestamp) -> bool {
+        const MARGIN_SECONDS: i64 = 60;
+        self.valid_until
+            .is_some_and(|until| until.as_second() - now.as_second() < MARGIN_SECONDS)
+    }
+
+    /// Logs in again, for a long watch.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`].
+    pub async fn log_in_again(&self, progress: Progress<'_>) -> Result<Self, CollectError> {
+        connect(&self.flags, &self.env, progress).await
+    }
+
+    /// Finds Velero's namespace: what the user says, else where Velero is.
+    ///
+    /// # Errors
+    ///
+    /// A [`CollectError`] when Velero is nowhere or in several namespaces, when it cannot be looked for,
+    /// or when the server is unusable.
+    pub async fn find_namespace(
+        &self,
+        options: &CollectOptions,
+        progress: Progress<'_>,
+    ) -> Result<NamespaceChoice, CollectError> {
+        let asker = self.asker(options, progress);
+        with_progress(&asker, self.namespace(&asker, options)).await
+    }
+
+    /// Reads everything that a diagnosis looks at.
+    ///
+    /// # Errors
+    ///
+    /// A [`CollectError`] when Velero's namespace is not known or nothing at all was answered.
+    pub async fn collect(
+        &self,
+        options: &CollectOptions,
+        progress: Progress<'_>,
+    ) -> Result<Collected, CollectError> {
+        let asker = self.asker(options, progress);
+        with_progress(&asker, self.read(&asker, options)).await
+    }
+
+    fn asker<'a>(&'a self, options: &CollectOptions, progress: Progress<'a>) -> Asker<'a> {
+        let request_timeout = if options.request_timeout.is_zero() {
+            options.time_limit
+        } else {
+            options.request_timeout
+        };
+        Asker::new(
+            &self.client,
+            progress,
+            request_timeout.min(options.time_limit),
+            options.time_limit,
+        )
+    }
+
+    async fn namespace(
+        &self,
+        asker: &Asker<'_>,
+        options: &CollectOptions,
+    ) -> Result<NamespaceChoice, CollectError> {
+        let known = options
+            .namespace
+            .clone()
+            .or_else(|| namespace::told(&self.flags, &self.env));
+        match known {
+            Some(known) => Ok(known),
+            None => namespace::search(asker).await.map_err(|error| match error {
+                SearchError::Server(failure) => self.unusable(failure, options),
+                SearchError::Collect(error) => error,
+            }),
+        }
+    }
+
+    async fn read(
+        &self,
+        asker: &Asker<'_>,
+        options: &CollectOptions,
+    ) -> Result<Collected, CollectError> {
+        let namespace = self.namespace(asker, options).await?;
+        let answers = ask_all(asker, &namespace.namespace).await;
+        if let Some(failure) = asker.verdict() {
+            return Err(self.unusable(failure, options));
+        }
+        let mut texts: Vec<Text> = Vec::new();
+        let listings: Vec<Listing> = answers
+            .into_iter()
+            .map(|answer| answer.into_listing(&mut texts))
+            .collect();
+        let taken_at = asker.server_time();
+        Ok(Collected {
+            capture: Capture {
+                manifest: Manifest {
+                    source: SourceType::Cluster,
+                    taken_at,
+                    now_from: match taken_at {
+                        Some(_) => NowFrom::Server,
+                        None => NowFrom::NewestObject,
+                    },
+                    server: Some(self.resolved.server.clone()),
+                    paths: Vec::new(),
+                    namespace: Some(namespace.namespace.clone()),
+                    tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+                },
+                texts,
+                listings,
+                logs: Vec::new(),
+                problems: Vec::new(),
+            },
+            namespace,
+            requests: asker.sent(),
+        })
+    }
+
+    fn unusable(&self, failure: Failure, options: &CollectOptions) -> CollectError {
+        let server = self.resolved.server.clone();
+        let source = Cause(failure.message);
+        match failure.kind {
+            FailureKind::Unauthorized => CollectError::Login { server, source },
+            FailureKind::NotKubernetes | FailureKind::Malformed => {
+                CollectError::NotKubernetes { server, source }
+            }
+            FailureKind::Timeout => CollectError::Timeout {
+                server,
+                limit: if options.request_timeout.is_zero() {
+                    options.time_limit
+                } else {
+                    options.request_timeout.min(options.time_limit)
+                },
+            },
+            FailureKind::Unavailable => CollectError::Unavailable { server, source },
+            FailureKind::Unreachable
+            | FailureKind::Cut
+            | FailureKind::Forbidden
+            | FailureKind::NotFound
+            | FailureKind::Gone => CollectError::Unreachable { server, source },
+        }
+    }
+}
+
+/// What is listed in Velero's namespace and does not decide what else is listed.
+const IN_NAMESPACE: [ResourceKind; 11] = [
+    ResourceKind::Task(TaskKind::DataUpload),
+    ResourceKind::Task(TaskKind::PodVolumeBackup),
+    ResourceKind::Backup,
+    ResourceKind::Restore,
+    ResourceKind::Pod,
+    ResourceKind::DaemonSet,
+    ResourceKind::Deployment,
+    ResourceKind::ConfigMap,
+    ResourceKind::PersistentVolumeClaim,
+    ResourceKind::VolumeSnapshot,
+    ResourceKind::Event,
+];
+
+/// The kinds of restore tasks: they name the restores whose targets are looked up.
+const RESTORE_TASKS: [ResourceKind; 2] = [
+    ResourceKind::Task(TaskKind::DataDownload),
+    ResourceKind::Task(TaskKind::PodVolumeRestore),
+];
+
+async fn ask_all(asker: &Asker<'_>, namespace: &str) -> Vec<Answer> {
+    let ask = |resource| {
+        let question = Question {
+            resource,
+            scope: match resource {
+                ResourceKind::Node => Scope::Cluster,
+                ResourceKind::Task(_)
+                | ResourceKind::Backup
+                | ResourceKind::Restore
+                | ResourceKind::Pod
+                | ResourceKind::DaemonSet
+                | ResourceKind::Deployment
+                | ResourceKind::ConfigMap
+                | ResourceKind::PersistentVolumeClaim
+                | ResourceKind::VolumeSnapshot
+                | ResourceKind::Event => Scope::Namespace(namespace.to_owned()),
+            },
+        };
+        list(asker, question, None, Depth::Everything)
+    };
+    let restores = async {
+        let mut answers = join_all(RESTORE_TASKS.map(ask)).await;
+        let unfinished = targets::unfinished_restores(answers.iter().flat_map(Answer::objects));
+        answers.extend(ask_targets(asker, targets::selectors(&unfinished)).await);
+        answers
+    };
+    let others = join_all(
+        IN_NAMESPACE
+            .into_iter()
+            .chain([ResourceKind::Node])
+            .map(ask),
+    );
+    let (restores, others) = join(restores, others).await;
+    restores.into_iter().chain(others).collect()
+}
+
+async fn ask_targets(asker: &Asker<'_>, selectors: Vec<String>) -> Vec<Answer> {
+    let questions = selectors.into_iter().flat_map(|label_selector| {
+        [ResourceKind::Pod, ResourceKind::PersistentVolumeClaim].map(|resource| Question {
+            resource,
+            scope: Scope::Selected {
+                label_selector: label_selector.clone(),
+            },
+        })
+    });
+    join_all(questions.map(|question| list(asker, question, None, Depth::Everything))).await
+}
+
+/// Runs a reading, and says after a second, and then every five, what it waits for.
+async fn with_progress<T>(asker: &Asker<'_>, work: impl Future<Output = T>) -> T {
+    const FIRST: Duration = Duration::from_secs(1);
+    const EACH: Duration = Duration::from_secs(5);
+    let mut work = pin!(work);
+    let mut next = Instant::now() + FIRST;
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = sleep_until(next) => {
+                if let Some(line) = asker.waits_for() {
+                    asker.say(&line);
+                }
+                next += EACH;
+            }
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! One GET: bounded in time, one of five at most, and never repeated in silence.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::{HeaderMap, Request, StatusCode, header};
+use jiff::Timestamp;
+use kube::client::Body;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::error::seconds;
+use crate::capture::GapReason;
+use crate::collect::kubectl_compat::{Progress, error_text};
+
+/// Requests in flight at the same time. An API server in trouble must not be pushed further.
+pub(super) const MOST_IN_FLIGHT: usize = 5;
+
+/// Why a request has no usable answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) kind: FailureKind,
+    /// The server's words, or ours where there are none.
+    pub(super) message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FailureKind {
+    /// 403.
+    Forbidden,
+    /// 404: no such resource type.
+    NotFound,
+    /// 410: the list's continue token has expired.
+    Gone,
+    /// 401.
+    Unauthorized,
+    /// 429 and 5xx.
+    Unavailable,
+    /// An answer that is not what was asked for.
+    Malformed,
+    /// HTML, or a redirect.
+    NotKubernetes,
+    /// No answer in time.
+    Timeout,
+    /// No connection.
+    Unreachable,
+    /// The connection broke while the answer was read.
+    Cut,
+}
+
+impl Failure {
+    fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    /// Makes a failure for an answer that cannot be understood.
+    pub(super) fn malformed(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Malformed, message)
+    }
+
+    /// Returns the reason under which a gap names this failure. `Timeout` is kept for time limits, since
+    /// the exit code speaks of them.
+    pub(super) const fn reason(&self) -> GapReason {
+        match self.kind {
+            FailureKind::Forbidden | FailureKind::Unauthorized => GapReason::Forbidden,
+            FailureKind::NotFound => GapReason::NotFound,
+            FailureKind::Malformed | FailureKind::NotKubernetes => GapReason::Malformed,
+            FailureKind::Timeout => GapReason::Timeout,
+            FailureKind::Gone
+            | FailureKind::Unavailable
+            | FailureKind::Unreachable
+            | FailureKind::Cut => GapReason::Partial,
+        }
+    }
+
+    /// Returns whether a server that has never answered anything need not be asked again.
+    const fn is_hopeless(&self) -> bool {
+        match self.kind {
+            FailureKind::Unauthorized
+            | FailureKind::NotKubernetes
+            | FailureKind::Timeout
+            | FailureKind::Unreachable => true,
+            FailureKind::Forbidden
+            | FailureKind::NotFound
+            | FailureKind::Gone
+            | FailureKind::Unavailable
+            | FailureKind::Malformed
+            | FailureKind::Cut => false,
+        }
+    }
+}
+
+/// Sends requests within the limits of one command and remembers what they have in common.
+pub(super) struct Asker<'a> {
+    client: &'a kube::Client,
+    progress: Progress<'a>,
+    request_timeout: Duration,
+    time_limit: Duration,
+    started: Instant,
+    permits: Semaphore,
+    /// What is in flight, for the progress line.
+    waiting: RefCell<BTreeMap<String, usize>>,
+    server_time: Cell<Option<Timestamp>>,
+    answered: Cell<bool>,
+    /// Why nothing was answered.
+    first_failure: RefCell<Option<Failure>>,
+    sent: Cell<usize>,
+}
+
+impl<'a> Asker<'a> {
+    pub(super) fn new(
+        client: &'a kube::Client,
+        progress: Progress<'a>,
+        request_timeout: Duration,
+        time_limit: Duration,
+    ) -> Self {
+        Self {
+            client,
+            progress,
+            request_timeout,
+            time_limit,
+            started: Instant::now(),
+            permits: Semaphore::new(MOST_IN_FLIGHT),
+            waiting: RefCell::default(),
+            server_time: Cell::new(None),
+            answered: Cell::new(false),
+            first_failure: RefCell::default(),
+            sent: Cell::new(0),
+        }
+    }
+
+    /// Says something to the user.
+    pub(super) fn say(&self, line: &str) {
+        (self.progress)(line);
+    }
+
+    /// Returns the `Date` of the first answer.
+    pub(super) const fn server_time(&self) -> Option<Timestamp> {
+        self.server_time.get()
+    }
+
+    /// Returns how many requests were sent.
+    pub(super) const fn sent(&self) -> usize {
+        self.sent.get()
+    }
+
+    /// Returns why the server as a whole is unusable, unless it has answered something.
+    pub(super) fn verdict(&self) -> Option<Failure> {
+        if self.answered.get() {
+            return None;
+        }
+        self.first_failure.borrow().clone()
+    }
+
+    /// Returns what is in flight and for how long the command runs, for the progress line.
+    pub(super) fn waits_for(&self) -> Option<String> {
+        let waiting = self.waiting.borrow();
+        if waiting.is_empty() {
+            return None;
+        }
+        let names: Vec<&str> = waiting.keys().map(String::as_str).collect();
+        Some(format!(
+            "waiting for the API server since {} s: listing {}",
+            self.started.elapsed().as_secs(),
+            names.join(", ")
+        ))
+    }
+
+    /// Gets a path. `what` names it for the progress line.
+    pub(super) async fn get(
+        &self,
+        path: &str,
+        accept: &'static str,
+        what: &str,
+    ) -> Result<String, Failure> {
+        let deadline = self.deadline();
+        let Ok(Ok(_permit)) = timeout_at(deadline, self.permits.acquire()).await else {
+            return Err(self.out_of_time());
+        };
+        if let Some(failure) = self.verdict().filter(Failure::is_hopeless) {
+            return Err(failure);
+        }
+        let _waiting = Waiting::enter(&self.waiting, what);
+        let first = self.once(path, accept).await;
+        let answer = match first {
+            Err((_, Some(pause))) if Instant::now() + pause < deadline => {
+                self.say(&format!(
+                    "the API server is busy and asks to wait {} before {what} are listed; waiting",
+                    seconds(pause)
+                ));
+                sleep(pause).await;
+                self.once(path, accept).await
+            }
+            Ok(_) | Err(_) => first,
+        };
+        let answer = answer.map_err(|(failure, _)| failure);
+        self.remember(&answer);
+        answer
+    }
+
+    fn deadline(&self) -> Instant {
+        self.started + self.time_limit
+    }
+
+    fn out_of_time(&self) -> Failure {
+        Failure::new(
+            FailureKind::Timeout,
+            format!("the time limit of {} ended first", seconds(self.time_limit)),
+        )
+    }
+
+    fn remember(&self, answer: &Result<String, Failure>) {
+        let understood = match answer {
+            Ok(_) => true,
+            Err(failure) => match failure.kind {
+                FailureKind::Forbidden | FailureKind::NotFound | FailureKind::Gone => true,
+                FailureKind::Unauthorized
+                | FailureKind::Unavailable
+                | FailureKind::Malformed
+                | FailureKind::NotKubernetes
+                | FailureKind::Timeout
+                | FailureKind::Unreachable
+                | FailureKind::Cut => false,
+            },
+        };
+        if understood {
+            self.answered.set(true);
+        } else if let Err(failure) = answer {
+            self.first_failure
+                .borrow_mut()
+                .get_or_insert_with(|| failure.clone());
+        }
+    }
+
+    /// Sends one request. A failure comes with the pause that the server asks for.
+    async fn once(
+        &self,
+        path: &str,
+        accept: &'static str,
+    ) -> Result<String, (Failure, Option<Duration>)> {
+        let own_limit = Instant::now() + self.request_timeout;
+        let deadline = self.deadline();
+        self.sent.set(self.sent.get() + 1);
+        match timeout_at(own_limit.min(deadline), self.exchange(path, accept)).await {
+            Ok(answer) => answer,
+            Err(_elapsed) if deadline < own_limit => Err((self.out_of_time(), None)),
+            Err(_elapsed) => Err((
+                Failure::new(
+                    FailureKind::Timeout,
+                    format!(
+                        "the API server did not answer within {}",
+                        seconds(self.request_timeout)
+                    ),
+                ),
+                None,
+            )),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        path: &str,
+        accept: &'static str,
+    ) -> Result<String, (Failure, Option<Duration>)> {
+        let began = Instant::now();
+        let request = Request::get(path)
+            .header(header::ACCEPT, accept)
+            .body(Body::empty())
+            .map_err(|error| (Failure::malformed(error_text(&error)), None))?;
+        let response = self.client.send(request).await.map_err(|error| {
+            let text = error_text(&error);
+            tracing::debug!(path, error = text, "GET failed");
+            (Failure::new(FailureKind::Unreachable, text), None)
+        })?;
+        let (head, body) = response.into_parts();
+        let bytes = body.collect_bytes().await.map_err(|error| {
+            let text = format!("the connection broke: {}", error_text(&error));
+            (Failure::new(FailureKind::Cut, text), None)
+        })?;
+        tracing::debug!(
+            path,
+            status = head.status.as_u16(),
+            bytes = bytes.len(),
+            milliseconds = began.elapsed().as_millis(),
+            "GET"
+        );
+        if looks_like_html(&bytes) {
+            return Err((not_kubernetes(head.status), None));
+        }
+        if self.server_time.get().is_none() {
+            self.server_time.set(date(&head.headers));
+        }
+        if head.status == StatusCode::OK {
+            return String::from_utf8(bytes.into())
+                .map_err(|_invalid| (Failure::malformed("the answer is not UTF-8"), None));
+        }
+        Err((refusal(head.status, &bytes), retry_after(&head)))
+    }
+}
+
+/// Removes itself from what is in flight.
+struct Waiting<'a> {
+    all: &'a RefCell<BTreeMap<String, usize>>,
+    what: String,
+}
+
+impl<'a> Waiting<'a> {
+    fn enter(all: &'a RefCell<BTreeMap<String, usize>>, what: &str) -> Self {
+        *all.borrow_mut().entry(what.to_owned()).or_default() += 1;
+        Self {
+            all,
+            what: what.to_owned(),
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.borrow_mut();
+        if let Some(count) = all.get_mut(&self.what) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.what);
+            }
+        }
+    }
+}
+
+fn looks_like_html(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"<")
+}
+
+fn not_kubernetes(status: StatusCode) -> Failure {
+    Failure::new(
+        FailureKind::NotKubernetes,
+        format!(
+            "the answer is a web page, not a Kubernetes API answer (HTTP {status}); a proxy or login page may stand in between"
+        ),
+    )
+}
+
+fn refusal(status: StatusCode, body: &[u8]) -> Failure {
+    let kind = match status.as_u16() {
+        401 => FailureKind::Unauthorized,
+        403 => FailureKind::Forbidden,
+        404 => FailureKind::NotFound,
+        410 => FailureKind::Gone,
+        // The server says itself that its time was up.
+        504 => FailureKind::Timeout,
+        429 | 500..=599 => FailureKind::Unavailable,
+        300..=399 => FailureKind::NotKubernetes,
+        _ => FailureKind::Malformed,
+    };
+    let words = server_words(body);
+    Failure::new(
+        kind,
+        match words {
+            Some(words) if kind == FailureKind::Unavailable => format!("HTTP {status}: {words}"),
+            Some(words) => words,
+            None => format!("HTTP {status}"),
+        },
+    )
+}
+
+/// Returns the message of a `Status` object, or a short plain text.
+fn server_words(body: &[u8]) -> Option<String> {
+    // Longer plain text is no message but a page.
+    const LONGEST: usize = 300;
+    if let Ok(status) = serde_json::from_slice::<serde_json::Value>(body) {
+        return status
+            .get("message")
+            .and_then(serde_json::Value::as_str)
+            .filter(|message| !message.is_empty())
+            .map(str::to_owned);
+    }
+    std::str::from_utf8(body)
+        .ok()
+        .map(str::trim)
+        .filter(|text| !text.is_empty() && text.len() <= LONGEST)
+        .map(str::to_owned)
+}
+
+/// Reads the pause of a 429 or 503 in seconds. The HTTP date form is not used by API servers.
+fn retry_after(head: &http::response::Parts) -> Option<Duration> {
+    if !matches!(
+        head.status,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+    ) {
+        return None;
+    }
+    head.headers
+        .get(header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+        .map(Duration::from_secs)
+}
+
+fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    let text = headers.get(header::DATE)?.to_str().ok()?;
+    jiff::fmt::rfc2822::parse(text)
+        .ok()
+        .map(|zoned| zoned.timestamp())
+}

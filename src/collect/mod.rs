@@ -1,0 +1,5 @@
+//! Fills a [`Capture`](crate::capture::Capture) from a cluster or from files. It reads and must not
+//! interpret.
+
+pub mod cluster;
+pub mod kubectl_compat;
