@@ -1,0 +1,427 @@
+//! What the mover pod, its volume and its snapshot complain about.
+
+use jiff::Timestamp;
+
+use super::words;
+use crate::diagnose::case::Case;
+use crate::diagnose::finding::{Confidence, Evidence, EvidenceKind};
+use crate::replay::TaskReplay;
+use crate::snapshot::{ContainerState, Event, ObjectKey, Observed, Pod, VolumeSnapshot};
+use crate::velero::{ObjectRef, TaskKind};
+
+/// What stands in the way of one task.
+#[derive(Clone, Debug)]
+pub(super) struct Complaint {
+    pub(super) cause: &'static str,
+    pub(super) confidence: Confidence,
+    /// The words of Kubernetes, if it said any.
+    pub(super) message: Option<String>,
+    pub(super) blocked_by: Vec<ObjectRef>,
+    pub(super) evidence: Vec<Evidence>,
+    /// Since when; the accept where it is not known.
+    pub(super) since: Option<Timestamp>,
+    permanence: Permanence,
+}
+
+/// Whether waiting may mend it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Permanence {
+    /// The pod has ended: nothing starts it again.
+    Ended,
+    /// Something was tried and failed; it is tried again.
+    Failing,
+    /// Something has not happened yet.
+    Waiting,
+}
+
+impl Complaint {
+    /// How long the complaint is part of a normal start, in seconds.
+    ///
+    /// Five minutes for what only has not happened yet: a cluster autoscaler brings a node in less
+    /// (velero-io/velero#7910), and a snapshot of a large volume takes its time. Two minutes for what
+    /// was tried and failed, since volumes are often attached at the second try.
+    pub(super) const fn patience(&self) -> i64 {
+        match self.permanence {
+            Permanence::Ended => 0,
+            Permanence::Failing => 120,
+            Permanence::Waiting => 300,
+        }
+    }
+}
+
+/// Reasons of a waiting container that mean that there is no image. Mover pods never pull, so a node
+/// without the image shows `ErrImageNeverPull`.
+const IMAGE_REASONS: [&str; 5] = [
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "ImageInspectError",
+    "InvalidImageName",
+];
+
+/// Reasons of pod events that mean that a volume does not get to the node.
+const MOUNT_REASONS: [&str; 4] = [
+    "FailedAttachVolume",
+    "FailedMount",
+    "FailedMapVolume",
+    "VolumeResizeFailed",
+];
+
+/// Looks for what keeps an Accepted task from being prepared; `None` where nothing does, where it is
+/// another finding's matter, or where it cannot be read.
+pub(super) fn of(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Complaint> {
+    match task.pod {
+        Observed::Seen(pod) => of_pod(case, task, pod),
+        Observed::Absent => without_a_pod(case, task),
+        Observed::Unknown(_) => None,
+    }
+}
+
+fn of_pod(case: &Case<'_, '_>, task: &TaskReplay<'_>, pod: &Pod) -> Option<Complaint> {
+    if pod.deletion.is_some() {
+        return None;
+    }
+    match pod.phase.as_str() {
+        // A pod that runs is `prepare-missed`'s matter.
+        "Running" => None,
+        "Failed" | "Succeeded" | "Unknown" => Some(ended(pod)),
+        _ => unscheduled(case, task, pod)
+            .or_else(|| no_image(pod))
+            .or_else(|| not_mounted(case, pod))
+            .or_else(|| claim_not_bound(case, task))
+            .or_else(|| Some(silent(pod))),
+    }
+}
+
+fn about(pod: &Pod, cause: &'static str) -> Complaint {
+    Complaint {
+        cause,
+        confidence: Confidence::Certain,
+        message: None,
+        blocked_by: vec![words::pod_ref(pod)],
+        evidence: vec![words::pod_field(pod, ".status.phase", &pod.phase)],
+        since: pod.created,
+        permanence: Permanence::Waiting,
+    }
+}
+
+/// A pod that ended before it was used: the kubelet did not admit it, or its container ended.
+fn ended(pod: &Pod) -> Complaint {
+    let ran = pod.containers.iter().any(|container| {
+        matches!(&container.state, ContainerState::Terminated(end) if end.started_at.is_some())
+    });
+    let refused = pod.message.starts_with("Pod was rejected")
+        || pod.message.contains("Predicate ")
+        || pod.reason.starts_with("OutOf")
+        || ["UnexpectedAdmissionError", "NodeAffinity", "NodePorts", "TopologyAffinityError"]
+            .contains(&pod.reason.as_str());
+    let mut complaint = about(
+        pod,
+        if pod.phase == "Failed" && refused && !ran {
+            "pod-rejected"
+        } else {
+            "undetermined"
+        },
+    );
+    complaint.permanence = Permanence::Ended;
+    complaint.since = pod.ended_at().or(pod.created);
+    if complaint.cause == "undetermined" {
+        complaint.confidence = Confidence::Possible;
+    }
+    let words_said = [&pod.reason, &pod.message]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(": ");
+    let by_container = pod.containers.iter().find_map(|container| match &container.state {
+        ContainerState::Terminated(end) => Some(format!(
+            "container ended with {} (exit code {}) {}",
+            end.reason, end.exit_code, end.message
+        )),
+        ContainerState::Running { .. }
+        | ContainerState::Waiting { .. }
+        | ContainerState::None => None,
+    });
+    let said = if words_said.is_empty() {
+        by_container
+    } else {
+        Some(words_said)
+    };
+    if let Some(said) = said {
+        complaint
+            .evidence
+            .push(words::pod_field(pod, ".status.message", &said));
+        complaint.message = Some(said);
+    }
+    complaint
+}
+
+fn unscheduled(case: &Case<'_, '_>, task: &TaskReplay<'_>, pod: &Pod) -> Option<Complaint> {
+    let condition = pod
+        .condition("PodScheduled")
+        .filter(|condition| condition.status == "False")?;
+    let volume_missing = condition
+        .message
+        .contains("unbound immediate PersistentVolumeClaims")
+        || condition.message.contains("persistentvolumeclaim");
+    let mut complaint = about(
+        pod,
+        if volume_missing {
+            "volume-not-bound"
+        } else {
+            "unschedulable"
+        },
+    );
+    complaint.evidence.push(Evidence::condition(
+        format!("{} PodScheduled", words::pod_ref(pod)),
+        format!("{} {}: {}", condition.status, condition.reason, condition.message),
+    ));
+    complaint.message = Some(condition.message.clone());
+    complaint.since = condition.changed.or(pod.created);
+    if volume_missing && let Some(claim) = claim_not_bound(case, task) {
+        complaint.blocked_by = claim.blocked_by;
+        complaint.evidence.extend(claim.evidence);
+        complaint.permanence = claim.permanence;
+        complaint.message = claim.message.or(complaint.message);
+    }
+    Some(complaint)
+}
+
+fn no_image(pod: &Pod) -> Option<Complaint> {
+    let (name, reason, message) = pod.containers.iter().find_map(|container| {
+        let ContainerState::Waiting { reason, message } = &container.state else {
+            return None;
+        };
+        IMAGE_REASONS
+            .contains(&reason.as_str())
+            .then_some((&container.name, reason, message))
+    })?;
+    let mut complaint = about(pod, "image-pull");
+    complaint.permanence = Permanence::Failing;
+    complaint.evidence.push(words::pod_field(
+        pod,
+        &format!(".status.containerStatuses[{name}].state.waiting"),
+        &format!("{reason}: {message}"),
+    ));
+    complaint.message = Some(if message.is_empty() {
+        reason.clone()
+    } else {
+        format!("{reason}: {message}")
+    });
+    complaint.since = scheduled_at(pod);
+    Some(complaint)
+}
+
+/// A volume that does not get to the node: by an Event of the pod, or by the pod's own message.
+fn not_mounted(case: &Case<'_, '_>, pod: &Pod) -> Option<Complaint> {
+    let by_event = last_event(case, "Pod", &pod.key, &pod.uid, |event| {
+        MOUNT_REASONS.contains(&event.reason.as_str())
+    });
+    let lower = pod.message.to_ascii_lowercase();
+    let by_message = (lower.contains("mount") || lower.contains("attach")).then_some(&pod.message);
+    let mut complaint = about(pod, "mount-failed");
+    complaint.permanence = Permanence::Failing;
+    complaint.since = scheduled_at(pod);
+    if let Some(event) = by_event {
+        complaint.confidence = Confidence::Likely;
+        complaint.evidence.push(event_evidence(event));
+        complaint.message = Some(event.message.clone());
+        complaint.since = event.first_seen.or(complaint.since);
+    } else {
+        let message = by_message?;
+        complaint
+            .evidence
+            .push(words::pod_field(pod, ".status.message", message));
+        complaint.message = Some(message.clone());
+    }
+    Some(complaint)
+}
+
+/// The mover pod's own PVC, which is named like the task.
+fn claim_not_bound(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Complaint> {
+    let reference = &task.task.reference;
+    if !reference.kind.is_data_movement() {
+        return None;
+    }
+    let claim = case
+        .snapshot
+        .claim(&reference.namespace, &reference.name)
+        .seen()
+        .filter(|claim| claim.phase != "Bound" && claim.deletion.is_none())?;
+    let object = ObjectRef::namespaced(
+        "PersistentVolumeClaim",
+        &claim.key.namespace,
+        &claim.key.name,
+    );
+    let mut complaint = Complaint {
+        cause: "volume-not-bound",
+        confidence: Confidence::Likely,
+        message: None,
+        evidence: vec![Evidence::field(
+            format!("{object} .status.phase"),
+            claim.phase.clone(),
+        )],
+        blocked_by: vec![object],
+        since: claim.created,
+        permanence: Permanence::Waiting,
+    };
+    let failed = last_event(
+        case,
+        "PersistentVolumeClaim",
+        &claim.key,
+        &claim.uid,
+        |event| event.kind == "Warning",
+    );
+    if let Some(event) = failed {
+        complaint.permanence = Permanence::Failing;
+        complaint.evidence.push(event_evidence(event));
+        complaint.message = Some(event.message.clone());
+    }
+    Some(complaint)
+}
+
+/// A pod that is scheduled and says nothing.
+fn silent(pod: &Pod) -> Complaint {
+    let mut complaint = about(pod, "undetermined");
+    complaint.confidence = Confidence::Possible;
+    complaint.since = scheduled_at(pod);
+    for container in pod.init_containers.iter().chain(&pod.containers) {
+        if let ContainerState::Waiting { reason, message } = &container.state {
+            let said = format!("{reason} {message}").trim_end().to_owned();
+            complaint.evidence.push(words::pod_field(
+                pod,
+                &format!(".status.containerStatuses[{}].state.waiting", container.name),
+                &said,
+            ));
+            complaint.message.get_or_insert(said);
+        }
+    }
+    complaint
+}
+
+fn scheduled_at(pod: &Pod) -> Option<Timestamp> {
+    pod.condition("PodScheduled")
+        .filter(|condition| condition.status == "True")
+        .and_then(|condition| condition.changed)
+        .or(pod.start_time)
+        .or(pod.created)
+}
+
+/// The acceptor is still exposing: for a DataUpload it waits for the snapshot. A DataDownload waits for
+/// a consumer of its target PVC, which is `restore-target-not-ready`'s matter; a pod volume waits for
+/// nothing.
+fn without_a_pod(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Complaint> {
+    let nothing_known = || Complaint {
+        cause: "undetermined",
+        confidence: Confidence::Possible,
+        message: None,
+        blocked_by: Vec::new(),
+        evidence: vec![Evidence::derived(
+            format!("mover pod of {}", task.task.reference),
+            "does not exist".to_owned(),
+        )],
+        since: task.accepted_at,
+        permanence: Permanence::Waiting,
+    };
+    match task.task.reference.kind {
+        TaskKind::DataUpload => {
+            Some(snapshot_not_ready(case, task).unwrap_or_else(nothing_known))
+        }
+        TaskKind::DataDownload => {
+            let target = task.task.claim.as_ref()?;
+            match case.snapshot.claim(&target.namespace, &target.name) {
+                Observed::Seen(claim) if claim.phase == "Bound" => Some(nothing_known()),
+                Observed::Seen(claim) if claim.selected_node.is_some() => Some(nothing_known()),
+                Observed::Seen(_) | Observed::Absent => None,
+                Observed::Unknown(_) => Some(nothing_known()),
+            }
+        }
+        TaskKind::PodVolumeBackup | TaskKind::PodVolumeRestore => None,
+    }
+}
+
+/// The source snapshot, then the exposer's own copy, which is named like the task.
+fn snapshot_not_ready(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Complaint> {
+    let reference = &task.task.reference;
+    let source = task
+        .task
+        .snapshot_name
+        .as_ref()
+        .zip(task.task.claim.as_ref())
+        .map(|(name, claim)| (claim.namespace.as_str(), name.as_str()));
+    let copy = (reference.namespace.as_str(), reference.name.as_str());
+    let snapshot = source
+        .into_iter()
+        .chain([copy])
+        .filter_map(|(namespace, name)| case.snapshot.volume_snapshot(namespace, name).seen())
+        .find(|snapshot| snapshot.ready_to_use != Some(true))?;
+    Some(of_snapshot(case, snapshot))
+}
+
+fn of_snapshot(case: &Case<'_, '_>, snapshot: &VolumeSnapshot) -> Complaint {
+    let object = ObjectRef::namespaced(
+        "VolumeSnapshot",
+        &snapshot.key.namespace,
+        &snapshot.key.name,
+    );
+    let ready = snapshot
+        .ready_to_use
+        .map_or_else(|| "not set".to_owned(), |ready| ready.to_string());
+    let mut complaint = Complaint {
+        cause: "snapshot-not-ready",
+        confidence: Confidence::Certain,
+        message: snapshot.error.clone(),
+        evidence: vec![Evidence::field(
+            format!("{object} .status.readyToUse"),
+            ready,
+        )],
+        blocked_by: vec![object.clone()],
+        since: snapshot.created,
+        permanence: Permanence::Waiting,
+    };
+    if let Some(error) = &snapshot.error {
+        complaint.permanence = Permanence::Failing;
+        complaint.evidence.push(Evidence::field(
+            format!("{object} .status.error.message"),
+            error.clone(),
+        ));
+    }
+    let failed = last_event(case, "VolumeSnapshot", &snapshot.key, "", |event| {
+        event.kind == "Warning"
+    });
+    if let Some(event) = failed {
+        complaint.evidence.push(event_evidence(event));
+        complaint.message.get_or_insert_with(|| event.message.clone());
+    }
+    complaint
+}
+
+/// The newest Event about an object of this life that fits.
+fn last_event<'s>(
+    case: &Case<'_, 's>,
+    kind: &str,
+    key: &ObjectKey,
+    uid: &str,
+    fits: impl Fn(&Event) -> bool,
+) -> Option<&'s Event> {
+    case.snapshot
+        .events
+        .iter()
+        .rev()
+        .filter(|event| {
+            event.about.kind == kind
+                && event.about.name == key.name
+                && event.about.namespace.as_deref() == Some(key.namespace.as_str())
+                && (uid.is_empty() || event.about_uid.is_empty() || event.about_uid == uid)
+        })
+        .find(|event| fits(event))
+}
+
+fn event_evidence(event: &Event) -> Evidence {
+    Evidence {
+        kind: EvidenceKind::Event,
+        source: format!("{} {}", event.about, event.reason),
+        value: event.message.clone(),
+    }
+}
