@@ -5,6 +5,7 @@
 //! (v1.17.2 pkg/nodeagent/node_agent.go, pkg/types/node_agent.go).
 
 mod decode;
+mod fields;
 mod go_json;
 
 use std::collections::BTreeSet;

@@ -7,20 +7,19 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::go_json::{Node, field, is_key};
+use super::fields::{boolean, integer, list, object, text, text_map};
+use super::go_json::{check_depth, field, is_key};
 use super::{ConfigIssue, LoadConcurrency, NodeAgentConfig, PREPARE_QUEUE_PATH, RuledConfig};
 use crate::velero::selector::{LabelSelector, Requirement};
-
-/// How much of a value is quoted in an issue: enough for any number a person would write.
-const QUOTED_CHARS: usize = 64;
 
 pub(super) fn decode(document: &str, known_keys: &[&str]) -> Result<NodeAgentConfig, String> {
     // Velero decodes with encoding/json, so YAML that is not JSON ends here, as it does there.
     let raw: &RawValue =
         serde_json::from_str(document).map_err(|error| format!("not JSON: {error}"))?;
+    check_depth(document)?;
     let mut reader = Reader::default();
     let mut config = NodeAgentConfig::default();
-    for (key, value) in reader.object("", raw)?.unwrap_or_default() {
+    for (key, value) in object("", raw)?.unwrap_or_default() {
         reader.top_level(&mut config, known_keys, &key, value)?;
     }
     if let Some(load) = &config.load_concurrency {
@@ -95,7 +94,7 @@ impl Reader {
             Some("loadConcurrency") => {
                 self.load_concurrency(&mut config.load_concurrency, value)?;
                 config.keys.insert("loadConcurrency".to_owned());
-                if self.has_prepare_queue(value)? {
+                if Self::has_prepare_queue(value)? {
                     config.keys.insert(PREPARE_QUEUE_PATH.to_owned());
                 }
             }
@@ -106,7 +105,11 @@ impl Reader {
                 config.keys.insert(known.to_owned());
             }
             None if is_key(key, "prepareQueueLength") => {
-                let value = value.get().chars().take(QUOTED_CHARS).collect();
+                let value = value
+                    .get()
+                    .chars()
+                    .take(super::fields::QUOTED_CHARS)
+                    .collect();
                 self.issues
                     .push(ConfigIssue::TopLevelPrepareQueueLength { value });
             }
@@ -115,8 +118,8 @@ impl Reader {
         Ok(())
     }
 
-    fn has_prepare_queue(&self, load: &RawValue) -> Result<bool, String> {
-        let pairs = self.object("loadConcurrency", load)?.unwrap_or_default();
+    fn has_prepare_queue(load: &RawValue) -> Result<bool, String> {
+        let pairs = object("loadConcurrency", load)?.unwrap_or_default();
         Ok(pairs
             .iter()
             .any(|(key, _)| is_key(key, "prepareQueueLength")))
@@ -128,7 +131,7 @@ impl Reader {
         raw: &RawValue,
     ) -> Result<(), String> {
         const PATH: &str = "loadConcurrency";
-        let Some(pairs) = self.object(PATH, raw)? else {
+        let Some(pairs) = object(PATH, raw)? else {
             *load = None;
             self.global_config_is_written = false;
             return Ok(());
@@ -165,7 +168,7 @@ impl Reader {
     ) -> Result<(), String> {
         const PATH: &str = "loadConcurrency.perNodeConfig";
         list(PATH, raw, rules, |path, value, rule| {
-            for (key, value) in self.object(path, value)?.unwrap_or_default() {
+            for (key, value) in object(path, value)?.unwrap_or_default() {
                 match field(&key, &["nodeSelector", "number"]) {
                     Some("nodeSelector") => {
                         let path = format!("{path}.nodeSelector");
@@ -187,7 +190,7 @@ impl Reader {
         raw: &RawValue,
         selector: &mut LabelSelector,
     ) -> Result<(), String> {
-        for (key, value) in self.object(path, raw)?.unwrap_or_default() {
+        for (key, value) in object(path, raw)?.unwrap_or_default() {
             match field(&key, &["matchLabels", "matchExpressions"]) {
                 Some("matchLabels") => text_map(
                     &format!("{path}.matchLabels"),
@@ -215,7 +218,7 @@ impl Reader {
         raw: &RawValue,
         requirement: &mut Requirement,
     ) -> Result<(), String> {
-        for (key, value) in self.object(path, raw)?.unwrap_or_default() {
+        for (key, value) in object(path, raw)?.unwrap_or_default() {
             match field(&key, &["key", "operator", "values"]) {
                 Some("key") => text(&format!("{path}.key"), value, &mut requirement.key)?,
                 Some("operator") => {
@@ -241,18 +244,13 @@ impl Reader {
     fn check_shape(&mut self, path: &str, raw: &RawValue, shape: &Shape) -> Result<(), String> {
         match shape {
             Shape::Text => text(path, raw, &mut String::new()),
-            Shape::Bool => match Node::read(raw)? {
-                Node::Null | Node::Bool => Ok(()),
-                found @ (Node::Number(_) | Node::Text(_) | Node::List(_) | Node::Object(_)) => {
-                    Err(wrong(path, "a boolean", &found))
-                }
-            },
+            Shape::Bool => boolean(path, raw),
             Shape::Integer => integer(path, raw, &mut 0).map(drop),
             Shape::TextMap => text_map(path, raw, &mut BTreeMap::new()),
             // Its unknown keys have no bearing on slots: they are not reported.
             Shape::Selector => Self::default().selector(path, raw, &mut LabelSelector::default()),
             Shape::Struct(fields) => {
-                for (key, value) in self.object(path, raw)?.unwrap_or_default() {
+                for (key, value) in object(path, raw)?.unwrap_or_default() {
                     let known = fields.iter().find(|(name, _)| is_key(&key, name));
                     if let Some((name, shape)) = known {
                         self.check_shape(&format!("{path}.{name}"), value, shape)?;
@@ -261,7 +259,7 @@ impl Reader {
                 Ok(())
             }
             Shape::Map(shape) => {
-                for (key, value) in self.object(path, raw)?.unwrap_or_default() {
+                for (key, value) in object(path, raw)?.unwrap_or_default() {
                     self.check_shape(&format!("{path}.{key}"), value, shape)?;
                 }
                 Ok(())
@@ -269,25 +267,6 @@ impl Reader {
             Shape::List(shape) => list(path, raw, &mut Vec::new(), |path, value, (): &mut ()| {
                 self.check_shape(path, value, shape)
             }),
-        }
-    }
-
-    /// Reads an object; `None` for null.
-    #[expect(
-        clippy::unused_self,
-        reason = "reads like its siblings, which do need the reader"
-    )]
-    fn object<'d>(
-        &self,
-        path: &str,
-        raw: &'d RawValue,
-    ) -> Result<Option<Vec<(String, &'d RawValue)>>, String> {
-        match Node::read(raw)? {
-            Node::Object(pairs) => Ok(Some(pairs)),
-            Node::Null => Ok(None),
-            found @ (Node::Bool | Node::Number(_) | Node::Text(_) | Node::List(_)) => {
-                Err(wrong(path, "an object", &found))
-            }
         }
     }
 
@@ -325,87 +304,4 @@ impl Reader {
             }
         }
     }
-}
-
-/// Reads an integer; null keeps the value. Returns whether a number was written.
-fn integer(path: &str, raw: &RawValue, value: &mut i64) -> Result<bool, String> {
-    match Node::read(raw)? {
-        Node::Null => Ok(false),
-        // Go: strconv.ParseInt of the digits as written.
-        Node::Number(digits) => {
-            *value = digits
-                .parse()
-                .map_err(|_| format!("{path}: {digits} is not an integer that Velero can read"))?;
-            Ok(true)
-        }
-        found @ (Node::Bool | Node::Text(_) | Node::List(_) | Node::Object(_)) => {
-            Err(wrong(path, "an integer", &found))
-        }
-    }
-}
-
-/// Reads a string; null keeps the value.
-fn text(path: &str, raw: &RawValue, value: &mut String) -> Result<(), String> {
-    match Node::read(raw)? {
-        Node::Null => Ok(()),
-        Node::Text(text) => {
-            *value = text;
-            Ok(())
-        }
-        found @ (Node::Bool | Node::Number(_) | Node::List(_) | Node::Object(_)) => {
-            Err(wrong(path, "a string", &found))
-        }
-    }
-}
-
-/// Reads a map of strings into one that may hold values; null clears it.
-fn text_map(path: &str, raw: &RawValue, map: &mut BTreeMap<String, String>) -> Result<(), String> {
-    match Node::read(raw)? {
-        Node::Null => {
-            map.clear();
-            Ok(())
-        }
-        Node::Object(pairs) => {
-            for (key, value) in pairs {
-                // Go decodes each value into a fresh element, so null reads as "".
-                let mut element = String::new();
-                text(&format!("{path}.{key}"), value, &mut element)?;
-                map.insert(key, element);
-            }
-            Ok(())
-        }
-        found @ (Node::Bool | Node::Number(_) | Node::Text(_) | Node::List(_)) => {
-            Err(wrong(path, "an object", &found))
-        }
-    }
-}
-
-/// Reads a list over one that may hold elements, which Go decodes into again; null clears it.
-fn list<T: Default>(
-    path: &str,
-    raw: &RawValue,
-    elements: &mut Vec<T>,
-    mut read: impl FnMut(&str, &RawValue, &mut T) -> Result<(), String>,
-) -> Result<(), String> {
-    let items = match Node::read(raw)? {
-        Node::Null => Vec::new(),
-        Node::List(items) => items,
-        found @ (Node::Bool | Node::Number(_) | Node::Text(_) | Node::Object(_)) => {
-            return Err(wrong(path, "a list", &found));
-        }
-    };
-    elements.resize_with(items.len(), T::default);
-    for (index, (element, item)) in elements.iter_mut().zip(items).enumerate() {
-        read(&format!("{path}[{index}]"), item, element)?;
-    }
-    Ok(())
-}
-
-fn wrong(path: &str, want: &str, found: &Node<'_>) -> String {
-    let path = if path.is_empty() {
-        "the document"
-    } else {
-        path
-    };
-    format!("{path}: must be {want}, is {}", found.kind())
 }

@@ -93,3 +93,34 @@ pub(super) fn is_key(written: &str, field: &str) -> bool {
 pub(super) fn field<'f>(written: &str, fields: &[&'f str]) -> Option<&'f str> {
     fields.iter().copied().find(|field| is_key(written, field))
 }
+
+/// The deepest nesting that Go reads (encoding/json scanner.go: maxNestingDepth).
+const MAX_DEPTH: usize = 10_000;
+
+/// Refuses a valid document that is nested deeper than Go reads.
+pub(super) fn check_depth(document: &str) -> Result<(), String> {
+    let mut depth = 0_usize;
+    let mut is_text = false;
+    let mut is_escaped = false;
+    for byte in document.bytes() {
+        if is_text {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => is_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b'[' | b'{' => depth = depth.saturating_add(1),
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return Err(format!("nested deeper than {MAX_DEPTH} levels"));
+        }
+    }
+    Ok(())
+}

@@ -304,3 +304,6 @@ pub enum BadRestoreTarget {
     /// It ends as Failed, "Pod for this PVR is not ready" (main pod_volume_restore_controller.go).
     Fails,
 }
+
+#[cfg(test)]
+mod tests;
