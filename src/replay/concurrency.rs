@@ -2,7 +2,7 @@
 //!
 //! It answers what a node-agent that starts *now* would use: the logic is the same in every release
 //! since v1.13 (v1.13.2, v1.14.1, v1.15.2, v1.16.2, v1.17.2, v1.18.2, main
-//! pkg/cmd/cli/nodeagent/server.go), only what comes of a missing or broken ConfigMap differs. Whether
+//! `pkg/cmd/cli/nodeagent/server.go`), only what comes of a missing or broken ConfigMap differs. Whether
 //! the running agent read the same input when it started is not asked here.
 
 use std::collections::BTreeMap;

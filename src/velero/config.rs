@@ -2,7 +2,7 @@
 //!
 //! The value must be JSON. Velero reads it with Go's `encoding/json`: unknown keys are ignored, key
 //! case is ignored, and one value of a wrong type fails the whole document
-//! (v1.17.2 pkg/nodeagent/node_agent.go, pkg/types/node_agent.go).
+//! (v1.17.2 `pkg/nodeagent/node_agent.go`, `pkg/types/node_agent.go`).
 
 mod decode;
 mod fields;
@@ -126,7 +126,7 @@ impl NodeAgentConfig {
     }
 
     /// Returns `prepareQueueLength` where it puts a prepare queue in force on a node-agent with these
-    /// rules (v1.17.2 pkg/cmd/cli/nodeagent/server.go: above 0).
+    /// rules (v1.17.2 `pkg/cmd/cli/nodeagent/server.go`: above 0).
     #[must_use]
     pub fn prepare_queue_length(&self, profile: &Profile) -> Option<i64> {
         match profile.prepare_queue {

@@ -15,7 +15,7 @@ pub use selector::{LabelSelector, SelectorError};
 pub use task::{ObjectRef, Phase, TaskKind, TaskRef};
 
 /// The label that Velero ≥ 1.17 puts on a task while it counts against the prepare queue
-/// (v1.17.0 pkg/exposer/types.go): set on accept, removed on InProgress and on any final phase.
+/// (v1.17.0 `pkg/exposer/types.go`): set on accept, removed on InProgress and on any final phase.
 pub const EXPOSE_ON_GOING_LABEL: &str = "velero.io/expose-on-going";
 
 /// The label that names a task's Backup.
@@ -25,18 +25,18 @@ pub const BACKUP_NAME_LABEL: &str = "velero.io/backup-name";
 pub const RESTORE_NAME_LABEL: &str = "velero.io/restore-name";
 
 /// The field manager under which every node-agent writes tasks: the basename that the process sets
-/// for its user agent (v1.12.4 pkg/cmd/cli/nodeagent/server.go). All node-agents share the one entry.
+/// for its user agent (v1.12.4 `pkg/cmd/cli/nodeagent/server.go`). All node-agents share the one entry.
 pub const NODE_AGENT_MANAGER: &str = "node-agent-server";
 
 /// The prepare timeout of a node-agent that was given no `--data-mover-prepare-timeout`, in seconds
-/// (v1.12.4 … main pkg/cmd/cli/nodeagent/server.go).
+/// (v1.12.4 … main `pkg/cmd/cli/nodeagent/server.go`).
 pub const DEFAULT_PREPARE_TIMEOUT_SECONDS: i64 = 30 * 60;
 
 /// The operation timeout of a Backup or Restore without `spec.itemOperationTimeout`, in seconds
-/// (main pkg/cmd/server/config/config.go).
+/// (main `pkg/cmd/server/config/config.go`).
 pub const DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS: i64 = 4 * 60 * 60;
 
-/// The default of the server's `--fs-backup-timeout`, in seconds (main pkg/cmd/server/config/config.go).
+/// The default of the server's `--fs-backup-timeout`, in seconds (main `pkg/cmd/server/config/config.go`).
 pub const DEFAULT_FS_BACKUP_TIMEOUT_SECONDS: i64 = 240 * 60;
 
 /// The default of a task's `spec.operationTimeout` (Backup `spec.csiSnapshotTimeout`), in seconds.

@@ -1,7 +1,7 @@
 //! Label selectors with the meaning that Kubernetes gives them.
 //!
 //! The rules are those of `metav1.LabelSelectorAsSelector` and `labels.NewRequirement`
-//! (k8s.io/apimachinery pkg/apis/meta/v1/helpers.go, pkg/labels/selector.go): one invalid requirement
+//! (k8s.io/apimachinery `pkg/apis/meta/v1/helpers.go`, `pkg/labels/selector.go`): one invalid requirement
 //! makes the whole selector invalid, whatever the labels are.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,7 +141,7 @@ impl Requirement {
 }
 
 /// The longest name part of a label key, and the longest label value
-/// (k8s.io/apimachinery pkg/util/validation/validation.go).
+/// (k8s.io/apimachinery `pkg/util/validation/validation.go`).
 const MAX_NAME: usize = 63;
 
 /// The longest prefix of a label key.

@@ -69,7 +69,7 @@ impl TaskKind {
         }
     }
 
-    /// Returns the label by which a mover pod names its task (v1.12.4 and v1.17.0 pkg/apis/velero/v1/labels_annotations.go).
+    /// Returns the label by which a mover pod names its task (v1.12.4 and v1.17.0 `pkg/apis/velero/v1/labels_annotations.go`).
     #[must_use]
     pub const fn mover_label(self) -> &'static str {
         match self {
@@ -183,7 +183,7 @@ impl fmt::Display for ObjectRef {
     }
 }
 
-/// A task's `status.phase` (v1.17.2 pkg/apis/velero/v2alpha1/data_upload_types.go).
+/// A task's `status.phase` (v1.17.2 `pkg/apis/velero/v2alpha1/data_upload_types.go`).
 ///
 /// An empty phase is `New` in every release. PodVolumeBackup and PodVolumeRestore know only New,
 /// InProgress, Completed and Failed before v1.17.

@@ -50,8 +50,8 @@ enum Shape {
     Map(&'static Self),
 }
 
-/// The fields that every release with the top-level key reads inside it (v1.18.2 pkg/types/node_agent.go,
-/// pkg/util/kube/pod.go). Fields added to them later on main are not checked.
+/// The fields that every release with the top-level key reads inside it (v1.18.2 `pkg/types/node_agent.go`,
+/// `pkg/util/kube/pod.go`). Fields added to them later on main are not checked.
 fn shape(key: &str) -> Option<Shape> {
     match key {
         "loadAffinity" => Some(Shape::List(&Shape::Struct(&[(

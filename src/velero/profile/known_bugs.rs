@@ -10,7 +10,7 @@ pub enum KnownBug {
     /// A data path that is cancelled is not recognised as cancelled (v1.15.0).
     Velero8391,
     /// A PodVolumeBackup or PodVolumeRestore that fails deadlocks and keeps its slot (v1.15.0
-    /// pkg/datapath/file_system.go).
+    /// `pkg/datapath/file_system.go`).
     Velero8394,
     /// The prepare timeout never fires (v1.14.0 to v1.15.0).
     Velero8485,
@@ -23,7 +23,7 @@ pub enum KnownBug {
     /// Node-agents are looked up in every namespace (up to v1.18.0).
     Velero9666,
     /// A PodVolumeBackup that ends Canceled is never counted as done by its Backup (v1.17.0 to v1.18.2
-    /// pkg/podvolume/backupper.go).
+    /// `pkg/podvolume/backupper.go`).
     Velero10007,
 }
 

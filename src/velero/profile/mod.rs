@@ -86,14 +86,14 @@ pub struct Profile {
 pub enum LimitScope {
     /// Each kind has a pool of its own, of one slot (v1.12.4 pkg/controller, `NewManager(1)` four times).
     PerNodeAndKind,
-    /// The four kinds of a node share one number (v1.13.0 on, pkg/cmd/cli/nodeagent/server.go).
+    /// The four kinds of a node share one number (v1.13.0 on, `pkg/cmd/cli/nodeagent/server.go`).
     PerNode,
 }
 
 /// The comparison between the number of entries and the limit that refuses a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitedWhen {
-    /// `len == limit` (v1.12.4, v1.14.1 pkg/datapath/manager.go): above the limit everything is admitted.
+    /// `len == limit` (v1.12.4, v1.14.1 `pkg/datapath/manager.go`): above the limit everything is admitted.
     Equal,
     /// `len >= limit` (v1.15.2 on).
     AtLeast,
@@ -104,7 +104,7 @@ pub enum LimitedWhen {
 pub enum ConfigSource {
     /// Nowhere: always 1 (v1.12).
     None,
-    /// The ConfigMap `node-agent-config` (v1.13, v1.14 pkg/nodeagent/node_agent.go).
+    /// The ConfigMap `node-agent-config` (v1.13, v1.14 `pkg/nodeagent/node_agent.go`).
     FixedName,
     /// The ConfigMap that `--node-agent-configmap` names; without the flag none (v1.15 on).
     Flag,
@@ -126,9 +126,9 @@ pub enum BadConfig {
 pub enum SeveralKeys {
     /// No ConfigMap is read.
     NotRead,
-    /// Go's map order decides: one of them, at random (v1.17.2 pkg/nodeagent/node_agent.go).
+    /// Go's map order decides: one of them, at random (v1.17.2 `pkg/nodeagent/node_agent.go`).
     PicksOneAtRandom,
-    /// The process ends (v1.18.2 pkg/nodeagent/node_agent.go).
+    /// The process ends (v1.18.2 `pkg/nodeagent/node_agent.go`).
     Exits,
 }
 
@@ -137,7 +137,7 @@ pub enum SeveralKeys {
 pub enum PrepareQueue {
     /// It does not (before v1.17).
     Absent,
-    /// `loadConcurrency.prepareQueueLength` is read (v1.17.0 pkg/exposer/vgdp_counter.go).
+    /// `loadConcurrency.prepareQueueLength` is read (v1.17.0 `pkg/exposer/vgdp_counter.go`).
     Present,
 }
 
@@ -190,7 +190,7 @@ pub enum Worker {
 pub enum ResticRestore {
     /// The same controller as every other PodVolumeRestore (up to v1.16).
     Same,
-    /// A legacy controller, in process, that shares the slots (v1.17, v1.18 pod_volume_restore_controller_legacy.go).
+    /// A legacy controller, in process, that shares the slots (v1.17, v1.18 `pod_volume_restore_controller_legacy.go`).
     Legacy,
     /// Nobody (main).
     Ignored,
@@ -210,7 +210,7 @@ pub enum PeekExposed {
 pub enum Unschedulable {
     /// It may still be scheduled.
     MayRecover,
-    /// It ends the task at once (v1.14.0 pkg/util/kube/pod.go, taken back in v1.14.1).
+    /// It ends the task at once (v1.14.0 `pkg/util/kube/pod.go`, taken back in v1.14.1).
     Unrecoverable,
 }
 
@@ -257,7 +257,7 @@ pub struct RestartRules {
     pub prepared: OnRestart,
     /// InProgress DataUploads and DataDownloads of this node.
     pub in_progress: OnRestart,
-    /// InProgress PodVolumeBackups and PodVolumeRestores of this node.
+    /// InProgress tasks of this node of the kinds PodVolumeBackup and PodVolumeRestore.
     pub pod_volume_in_progress: OnRestart,
 }
 
@@ -301,7 +301,7 @@ pub enum AgentLabel {
 pub enum BadRestoreTarget {
     /// It waits.
     Waits,
-    /// It ends as Failed, "Pod for this PVR is not ready" (main pod_volume_restore_controller.go).
+    /// It ends as Failed, "Pod for this PVR is not ready" (main `pod_volume_restore_controller.go`).
     Fails,
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::velero::task::{Phase, TaskKind};
 
-/// The name of the ConfigMap before the flag existed (v1.13.2, v1.14.1 pkg/nodeagent/node_agent.go).
+/// The name of the ConfigMap before the flag existed (v1.13.2, v1.14.1 `pkg/nodeagent/node_agent.go`).
 const FIXED_CONFIG_MAP: &str = "node-agent-config";
 
 /// `spec.uploaderType` of tasks moved by restic.
@@ -16,7 +16,7 @@ const RESTIC: &str = "restic";
 const CANCEL_AT_ONCE_OVERDUE_SECONDS: i64 = 2 * 60;
 
 /// Seconds until a forced cancel counts as overdue: the delay of 5 minutes
-/// (main pkg/controller/data_upload_controller.go), the periodic look, and one minute to spare.
+/// (main `pkg/controller/data_upload_controller.go`), the periodic look, and one minute to spare.
 const CANCEL_FORCED_OVERDUE_SECONDS: i64 = 7 * 60;
 
 /// Which ConfigMap a node-agent reads when it starts.
@@ -75,18 +75,17 @@ impl Profile {
 
     /// Returns where the work of a task is done, or `None` if this release handles it nowhere.
     ///
-    /// `uploader_type` is `spec.uploaderType`; it matters to PodVolumeRestores only.
+    /// `uploader_type` is `spec.uploaderType`; it matters to a PodVolumeRestore only.
     #[must_use]
     pub fn worker(&self, kind: TaskKind, uploader_type: &str) -> Option<Worker> {
         match kind {
             TaskKind::DataUpload | TaskKind::DataDownload => Some(self.data_movement),
-            TaskKind::PodVolumeBackup => Some(self.pod_volume),
             TaskKind::PodVolumeRestore if uploader_type == RESTIC => match self.restic_restore {
                 ResticRestore::Same => Some(self.pod_volume),
                 ResticRestore::Legacy => Some(Worker::InProcess),
                 ResticRestore::Ignored => None,
             },
-            TaskKind::PodVolumeRestore => Some(self.pod_volume),
+            TaskKind::PodVolumeBackup | TaskKind::PodVolumeRestore => Some(self.pod_volume),
         }
     }
 
@@ -148,7 +147,7 @@ impl Profile {
     }
 
     /// Returns whether a late pod event can put an InProgress task back to Prepared: the write has no
-    /// guard but "not final" (v1.17 on, pkg/controller/data_upload_controller.go).
+    /// guard but "not final" (v1.17 on, `pkg/controller/data_upload_controller.go`).
     #[must_use]
     pub const fn can_rewind(&self) -> bool {
         match self.owner {

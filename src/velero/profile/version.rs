@@ -120,10 +120,9 @@ fn read_release(text: &str) -> Option<Release> {
     let line = Line { major, minor };
     let patch = match rest.strip_prefix('.').map(take_number) {
         Some(Some((patch, _suffix))) if !is_branch => Patch::Number(patch),
-        // `1.x` or `1.17.x` names no version that could be compared.
-        Some(_) => return None,
         None if rest.is_empty() || rest.starts_with('-') => Patch::Newest,
-        None => return None,
+        // `1.17.x` names no version that could be compared.
+        Some(_) | None => return None,
     };
     Some(Release::Numbered { line, patch })
 }
