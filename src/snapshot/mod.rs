@@ -10,7 +10,9 @@ use jiff::Timestamp;
 pub use crate::capture::{GapReason, NowFrom, ResourceKind, SourceType};
 use crate::velero::{TaskRef, VeleroVersion};
 
+pub mod log_line;
 mod model;
+mod read;
 
 pub use model::{
     Cancel, Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned,
@@ -18,6 +20,7 @@ pub use model::{
     ParentRef, Pod, ProfileBasis, Progress, Ready, StartLog, TargetPod, Task, VolumeSnapshot,
     Writes,
 };
+pub use read::{NamespaceSearch, ReadOptions, find_namespace, read};
 
 /// What a look at something showed. Never an `Option` that merges "no" with "could not look".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,19 @@ pub struct Gap {
     pub message: String,
     /// What the answer lacks because of it.
     pub effect: String,
+}
+
+impl Gap {
+    /// Makes a gap.
+    #[must_use]
+    pub fn new(resource: &str, reason: GapReason, message: &str, effect: &str) -> Self {
+        Self {
+            resource: resource.to_owned(),
+            reason,
+            message: message.to_owned(),
+            effect: effect.to_owned(),
+        }
+    }
 }
 
 /// Where the answer comes from: the head of every document.
@@ -135,6 +151,9 @@ pub struct Snapshot {
     /// How much of each resource is known, by resource and namespace; `""` holds for namespaces not
     /// listed here (a list of the whole cluster, or the reason why there is none).
     pub coverage: BTreeMap<(ResourceKind, String), Coverage>,
+    /// Whether all pods that a Restore made (they carry the label `velero.io/restore-name`) were read,
+    /// in whatever namespace: only then is a missing pod of a PodVolumeRestore provably gone.
+    pub restore_targets: Observed<()>,
     /// What could not be read.
     pub gaps: Vec<Gap>,
 }

@@ -1,0 +1,483 @@
+//! What a reading collects beside the objects: gaps, the newest time, and whose absence proves nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::{Condition, Gap, GapReason, ResourceKind};
+use super::wire::{ConditionWire, List, Loose, Meta, Obj, Text, Wire};
+use crate::capture::{Capture, Item};
+use crate::velero::parse_go_duration;
+
+/// How many objects a gap names before it only counts.
+const NAMED: usize = 3;
+
+const FIELD_LOST: &str = "the field is read as absent";
+const OBJECT_LOST: &str = "the object is left out, and its absence proves nothing";
+
+/// Names an object in a gap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Who<'a> {
+    pub(super) resource: ResourceKind,
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+}
+
+impl fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            f.write_str(self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
+    }
+}
+
+/// What several objects have in common, so that a thousand of them make one gap.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fault {
+    resource: ResourceKind,
+    reason: GapReason,
+    what: String,
+    effect: &'static str,
+}
+
+/// An entry of `metadata.managedFields`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ManagedEntryWire<'a> {
+    #[serde(borrow)]
+    manager: Text<'a>,
+    #[serde(borrow)]
+    time: Loose<'a>,
+    #[serde(borrow, rename = "fieldsV1")]
+    fields: Option<&'a RawValue>,
+}
+
+/// An entry of `metadata.managedFields` with its time.
+#[derive(Debug)]
+pub(super) struct ManagedEntry<'a> {
+    pub(super) manager: Text<'a>,
+    pub(super) time: Option<Timestamp>,
+    /// `fieldsV1`, unread; empty if it is left out.
+    pub(super) fields: &'a str,
+}
+
+/// Whether the times of managedFields are needed for "now" where nothing else is read from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ManagedTimes {
+    /// "Now" is given.
+    Skip,
+    /// "Now" is the newest time of the input.
+    Count,
+}
+
+/// Collects what a reading finds beside the objects.
+#[derive(Debug)]
+pub(super) struct Notes {
+    managed_times: ManagedTimes,
+    faults: BTreeMap<Fault, BTreeMap<String, String>>,
+    gaps: BTreeSet<Gap>,
+    newest: Option<Timestamp>,
+    damaged: BTreeSet<(ResourceKind, Option<String>)>,
+}
+
+impl Notes {
+    pub(super) const fn new(managed_times: ManagedTimes) -> Self {
+        Self {
+            managed_times,
+            faults: BTreeMap::new(),
+            gaps: BTreeSet::new(),
+            newest: None,
+            damaged: BTreeSet::new(),
+        }
+    }
+
+    /// Decodes one object; what cannot be decoded is a gap and `None`.
+    pub(super) fn decode<'a, T>(
+        &mut self,
+        capture: &'a Capture,
+        item: &Item,
+        resource: ResourceKind,
+    ) -> Option<T>
+    where
+        T: Wire + Default + Deserialize<'a>,
+    {
+        let json = capture.json(item);
+        let problem = match serde_json::from_str::<Obj<T>>(json) {
+            Ok(object) => match missing_identity(object.meta(), resource) {
+                None => return Some(object.into_inner()),
+                Some(field) => (field.to_owned(), "is not set".to_owned()),
+            },
+            Err(error) => (field_of(&error, json), words_of(&error)),
+        };
+        self.object_lost(json, capture.origin(item), resource, problem);
+        None
+    }
+
+    fn object_lost(
+        &mut self,
+        json: &str,
+        origin: &str,
+        resource: ResourceKind,
+        (field, why): (String, String),
+    ) {
+        let (namespace, name) = best_effort_identity(json);
+        let who = name.as_deref().map_or_else(
+            || format!("without a name in {origin}"),
+            |name| {
+                Who {
+                    resource,
+                    namespace: namespace.as_deref().unwrap_or_default(),
+                    name,
+                }
+                .to_string()
+            },
+        );
+        self.damaged.insert((resource, namespace));
+        let fault = Fault {
+            resource,
+            reason: GapReason::Malformed,
+            what: field,
+            effect: OBJECT_LOST,
+        };
+        self.faults.entry(fault).or_default().insert(who, why);
+    }
+
+    /// Notes that one field of an object is read as absent.
+    pub(super) fn field_lost(&mut self, who: Who<'_>, field: &str, why: &str) {
+        self.common(
+            who,
+            GapReason::Malformed,
+            format!(".{field}"),
+            why,
+            FIELD_LOST,
+        );
+    }
+
+    /// Notes something that several objects may have in common; they make one gap.
+    pub(super) fn common(
+        &mut self,
+        who: Who<'_>,
+        reason: GapReason,
+        what: String,
+        why: &str,
+        effect: &'static str,
+    ) {
+        let fault = Fault {
+            resource: who.resource,
+            reason,
+            what,
+            effect,
+        };
+        self.faults
+            .entry(fault)
+            .or_default()
+            .insert(who.to_string(), why.to_owned());
+    }
+
+    /// Notes a gap as it is.
+    pub(super) fn gap(&mut self, gap: Gap) {
+        self.gaps.insert(gap);
+    }
+
+    /// Returns the resources of which an object was lost, with its namespace if that is known.
+    pub(super) const fn damaged(&self) -> &BTreeSet<(ResourceKind, Option<String>)> {
+        &self.damaged
+    }
+
+    /// Returns the newest time that counts for "now".
+    pub(super) const fn newest(&self) -> Option<Timestamp> {
+        self.newest
+    }
+
+    /// Counts a time for "now".
+    pub(super) fn passed(&mut self, time: Option<Timestamp>) {
+        self.newest = self.newest.max(time);
+    }
+
+    /// Reads a time that lies in the past when it is written, so that it counts for "now".
+    pub(super) fn time(
+        &mut self,
+        who: Who<'_>,
+        field: &str,
+        value: &Loose<'_>,
+    ) -> Option<Timestamp> {
+        let time = self.other_time(who, field, value);
+        self.passed(time);
+        time
+    }
+
+    /// Reads a time that says nothing about "now": deletionTimestamp may lie in the future.
+    pub(super) fn other_time(
+        &mut self,
+        who: Who<'_>,
+        field: &str,
+        value: &Loose<'_>,
+    ) -> Option<Timestamp> {
+        let text = self.loose(who, field, value)?;
+        match text.parse() {
+            Ok(time) => Some(time),
+            Err(_) => {
+                self.field_lost(who, field, &format!("{text:?} is not an RFC 3339 time"));
+                None
+            }
+        }
+    }
+
+    /// Reads a duration, in seconds.
+    pub(super) fn duration(&mut self, who: Who<'_>, field: &str, value: &Loose<'_>) -> Option<i64> {
+        let text = self.loose(who, field, value)?;
+        let duration = parse_go_duration(text);
+        if duration.is_none() {
+            self.field_lost(who, field, &format!("{text:?} is not a duration"));
+        }
+        duration.map(|duration| duration.as_secs())
+    }
+
+    /// Reads a text that may be lost without losing its object.
+    pub(super) fn loose<'t>(
+        &mut self,
+        who: Who<'_>,
+        field: &str,
+        value: &'t Loose<'_>,
+    ) -> Option<&'t str> {
+        match value {
+            Loose::Absent => None,
+            Loose::Text(text) => Some(text),
+            Loose::Odd(what) => {
+                self.field_lost(who, field, &format!("{what} where a string belongs"));
+                None
+            }
+        }
+    }
+
+    /// Reads a text that may be lost without losing its object; absent and lost are empty.
+    pub(super) fn text(&mut self, who: Who<'_>, field: &str, value: &Loose<'_>) -> String {
+        self.loose(who, field, value).unwrap_or_default().to_owned()
+    }
+
+    /// Counts the times of managedFields for "now", if that is still open. Half of an object's bytes are
+    /// managedFields, so they are not looked at for nothing.
+    pub(super) fn managed_times(&mut self, who: Who<'_>, meta: &Meta<'_>) {
+        match self.managed_times {
+            ManagedTimes::Skip => {}
+            ManagedTimes::Count => drop(self.managed(who, meta)),
+        }
+    }
+
+    /// Reads `metadata.creationTimestamp`.
+    pub(super) fn created(&mut self, who: Who<'_>, meta: &Meta<'_>) -> Option<Timestamp> {
+        self.time(who, "metadata.creationTimestamp", &meta.creation_timestamp)
+    }
+
+    /// Reads `metadata.managedFields`; `None` when they are left out or unreadable.
+    pub(super) fn managed<'a>(
+        &mut self,
+        who: Who<'_>,
+        meta: &Meta<'a>,
+    ) -> Option<Vec<ManagedEntry<'a>>> {
+        let raw = meta.managed_fields?;
+        let entries = match serde_json::from_str::<List<ManagedEntryWire<'a>>>(raw.get()) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.field_lost(who, "metadata.managedFields", &words_of(&error));
+                return None;
+            }
+        };
+        if entries.is_empty() {
+            return None;
+        }
+        let entries = entries.iter().map(|entry| ManagedEntry {
+            time: self.time(who, "metadata.managedFields[].time", &entry.time),
+            manager: entry.manager.clone(),
+            fields: entry.fields.map_or("", RawValue::get),
+        });
+        Some(entries.collect())
+    }
+
+    /// Reads `status.conditions`.
+    pub(super) fn conditions(
+        &mut self,
+        who: Who<'_>,
+        conditions: &[ConditionWire<'_>],
+    ) -> Vec<Condition> {
+        conditions
+            .iter()
+            .map(|wire| Condition {
+                kind: wire.kind.owned(),
+                status: wire.status.owned(),
+                reason: wire.reason.owned(),
+                message: self.text(who, "status.conditions[].message", &wire.message),
+                changed: self.time(
+                    who,
+                    "status.conditions[].lastTransitionTime",
+                    &wire.last_transition_time,
+                ),
+            })
+            .collect()
+    }
+
+    /// Returns all gaps, in order.
+    pub(super) fn into_gaps(self) -> Vec<Gap> {
+        let mut gaps: Vec<Gap> = self
+            .faults
+            .into_iter()
+            .map(|(fault, objects)| fault.into_gap(&objects))
+            .chain(self.gaps)
+            .collect();
+        gaps.sort();
+        gaps.dedup();
+        gaps
+    }
+}
+
+impl Fault {
+    fn into_gap(self, objects: &BTreeMap<String, String>) -> Gap {
+        let names: Vec<&str> = objects.keys().take(NAMED).map(String::as_str).collect();
+        let mut who = names.join(", ");
+        if objects.len() > NAMED {
+            who = format!("{who} and {} more", objects.len() - NAMED);
+        }
+        let why = objects.values().next().map_or("", String::as_str);
+        let colon = if why.is_empty() { "" } else { ": " };
+        Gap {
+            resource: self.resource.plural().to_owned(),
+            reason: self.reason,
+            message: format!("{} {who}: {}{colon}{why}", self.resource.kind(), self.what),
+            effect: self.effect.to_owned(),
+        }
+    }
+}
+
+fn missing_identity(meta: &Meta<'_>, resource: ResourceKind) -> Option<&'static str> {
+    if meta.name.is_empty() {
+        Some(".metadata.name")
+    } else if meta.namespace.is_empty() && resource != ResourceKind::Node {
+        Some(".metadata.namespace")
+    } else {
+        None
+    }
+}
+
+fn best_effort_identity(json: &str) -> (Option<String>, Option<String>) {
+    let value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
+    let text = |key: &str| {
+        value
+            .get("metadata")
+            .and_then(|metadata| metadata.get(key))
+            .and_then(serde_json::Value::as_str)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    (text("namespace"), text("name"))
+}
+
+/// Returns serde's words without the position, which means nothing to who reads them.
+fn words_of(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rfind(" at line ")
+        .and_then(|end| text.get(..end))
+        .unwrap_or(&text)
+        .to_owned()
+}
+
+/// Returns the path of the field at which decoding stopped, such as `.status.phase`.
+fn field_of(error: &serde_json::Error, json: &str) -> String {
+    let line_start: usize = json
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    let path = path_at(json, line_start + error.column());
+    if path.is_empty() {
+        "the object".to_owned()
+    } else {
+        path
+    }
+}
+
+enum Frame<'a> {
+    Object { key: &'a str, at_key: AtKey },
+    Array { index: usize },
+}
+
+#[derive(PartialEq, Eq)]
+enum AtKey {
+    No,
+    Yes,
+}
+
+/// Returns the path of the last value that begins before `end`.
+fn path_at(json: &str, end: usize) -> String {
+    let bytes = json.as_bytes();
+    let mut stack: Vec<Frame<'_>> = Vec::new();
+    let mut path = String::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at).filter(|_| at < end) {
+        match byte {
+            b'}' | b']' => {
+                stack.pop();
+            }
+            b',' => match stack.last_mut() {
+                Some(Frame::Object { at_key, .. }) => *at_key = AtKey::Yes,
+                Some(Frame::Array { index }) => *index += 1,
+                None => {}
+            },
+            b'"' => {
+                let close = string_end(bytes, at);
+                match stack.last_mut() {
+                    Some(Frame::Object { key, at_key }) if *at_key == AtKey::Yes => {
+                        *key = json.get(at + 1..close).unwrap_or_default();
+                        *at_key = AtKey::No;
+                    }
+                    Some(Frame::Object { .. } | Frame::Array { .. }) | None => {
+                        path = path_of(&stack);
+                    }
+                }
+                at = close;
+            }
+            b'{' => {
+                path = path_of(&stack);
+                stack.push(Frame::Object {
+                    key: "",
+                    at_key: AtKey::Yes,
+                });
+            }
+            b'[' => {
+                path = path_of(&stack);
+                stack.push(Frame::Array { index: 0 });
+            }
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => path = path_of(&stack),
+            // Blanks, colons, and the rest of a number or word.
+            _ => {}
+        }
+        at += 1;
+    }
+    path
+}
+
+fn string_end(bytes: &[u8], open: usize) -> usize {
+    let mut at = open + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+fn path_of(stack: &[Frame<'_>]) -> String {
+    stack
+        .iter()
+        .map(|frame| match frame {
+            Frame::Object { key, .. } => format!(".{key}"),
+            Frame::Array { index } => format!("[{index}]"),
+        })
+        .collect()
+}
