@@ -6,6 +6,10 @@
 //! Secrets.
 
 use std::collections::BTreeMap;
+pub mod format;
+mod relevant;
+pub(crate) mod spans;
+
 use std::fmt;
 use std::ops::Range;
 

@@ -2,4 +2,6 @@
 //! interpret.
 
 pub mod cluster;
+pub mod error;
+pub mod files;
 pub mod kubectl_compat;

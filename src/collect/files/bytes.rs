@@ -1,0 +1,242 @@
+//! Bytes from somewhere, to text, within limits.
+
+use std::io::{self, Read};
+
+use crate::capture::Cut;
+
+/// How many bytes tell what an input is: a tar header is this long.
+const HEAD: u64 = 512;
+
+/// What an input is, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Empty,
+    Gzip,
+    Tar,
+    /// Packed in a way that is not read, and its name.
+    Foreign(&'static str),
+    /// Text, as far as can be told.
+    Text,
+}
+
+/// Looks at the first bytes of an input and gives the input back whole.
+pub(super) fn look<'a>(
+    mut reader: Box<dyn Read + 'a>,
+) -> io::Result<(Content, Box<dyn Read + 'a>)> {
+    let mut head = Vec::new();
+    let failure = reader.by_ref().take(HEAD).read_to_end(&mut head).err();
+    if let Some(error) = failure
+        && head.is_empty()
+    {
+        return Err(error);
+    }
+    let content = content_of(&head);
+    Ok((content, Box::new(io::Cursor::new(head).chain(reader))))
+}
+
+fn content_of(head: &[u8]) -> Content {
+    const FOREIGN: [(&[u8], &str); 5] = [
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+        (b"\xfd7zXZ\x00", "compressed with xz"),
+        (b"BZh", "compressed with bzip2"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    ];
+    if head.is_empty() {
+        return Content::Empty;
+    }
+    if head.starts_with(&[0x1f, 0x8b]) {
+        return Content::Gzip;
+    }
+    if head.get(257..262) == Some(b"ustar".as_slice()) {
+        return Content::Tar;
+    }
+    FOREIGN
+        .iter()
+        .find(|(magic, _)| head.starts_with(magic))
+        .map_or(Content::Text, |(_, name)| Content::Foreign(name))
+}
+
+/// A reader that fails once more than `left` bytes came through it: what makes a gzip bomb harmless, also
+/// where its content is only skipped.
+pub(super) struct Bounded<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R> Bounded<R> {
+    pub(super) const fn new(inner: R, limit: u64) -> Self {
+        Self { inner, left: limit }
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let read = u64::try_from(count).unwrap_or(u64::MAX);
+        match self.left.checked_sub(read) {
+            Some(left) => {
+                self.left = left;
+                Ok(count)
+            }
+            None => Err(io::Error::from(io::ErrorKind::FileTooLarge)),
+        }
+    }
+}
+
+/// Text as it was read.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) text: String,
+    /// Why it ends early, if it does.
+    pub(super) cut: Option<String>,
+}
+
+/// Why there is no text.
+#[derive(Debug)]
+pub(super) enum NoText {
+    Io(io::Error),
+    TooLarge,
+    Not(String),
+}
+
+/// Reads text of at most `limit` bytes. `expected` is its size, as far as it is known.
+pub(super) fn text(reader: &mut dyn Read, expected: u64, limit: u64) -> Result<Body, NoText> {
+    let capacity = usize::try_from(expected.min(limit)).unwrap_or(0);
+    // One more than expected: a full buffer would be doubled only to find the end of the file.
+    let mut bytes = Vec::with_capacity(capacity.saturating_add(1));
+    let failure = reader
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .err();
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+        return Err(NoText::TooLarge);
+    }
+    let cut = match failure {
+        None => None,
+        Some(error) if error.kind() == io::ErrorKind::FileTooLarge => return Err(NoText::TooLarge),
+        Some(error) if bytes.is_empty() => return Err(NoText::Io(error)),
+        Some(error) => Some(error.to_string()),
+    };
+    let text = decode(bytes, cut.is_some()).map_err(NoText::Not)?;
+    Ok(Body { text, cut })
+}
+
+/// UTF-8, with or without a byte order mark, and without a NUL byte, which neither JSON nor YAML allows.
+fn decode(mut bytes: Vec<u8>, ends_early: bool) -> Result<String, String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err("it is UTF-16; save it as UTF-8".to_owned());
+    }
+    if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+        bytes.drain(..3);
+    }
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = error.utf8_error().valid_up_to();
+            let cut_in_character = error.utf8_error().error_len().is_none();
+            if !(ends_early && cut_in_character) {
+                return Err(format!("byte {valid} is not UTF-8"));
+            }
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            String::from_utf8(bytes).map_err(|_| format!("byte {valid} is not UTF-8"))?
+        }
+    };
+    match text.find('\0') {
+        Some(at) => Err(format!("byte {at} is NUL, so it is a binary file")),
+        None => Ok(text),
+    }
+}
+
+/// Reads a log. Of one that is longer than `limit` bytes, the end is kept. Bytes that are not UTF-8 are
+/// replaced: a log may hold anything.
+///
+/// The third is why it ends early, if it does.
+pub(super) fn log(reader: &mut dyn Read, limit: u64) -> io::Result<(String, Cut, Option<String>)> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut kept: Vec<u8> = Vec::new();
+    let mut cut = Cut::Whole;
+    let mut failure = None;
+    let chunk = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
+    loop {
+        match (&mut *reader).take(chunk).read_to_end(&mut kept) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if kept.is_empty() => return Err(error),
+            Err(error) => {
+                failure = Some(error.to_string());
+            }
+        }
+        if let Some(surplus) = kept.len().checked_sub(limit).filter(|surplus| *surplus > 0) {
+            kept.drain(..surplus);
+            cut = Cut::BeginningLeftOut;
+        }
+        if failure.is_some() {
+            break;
+        }
+    }
+    if cut == Cut::BeginningLeftOut {
+        // The first line is a part of one.
+        let end = kept.iter().position(|byte| *byte == b'\n');
+        kept.drain(..end.map_or(0, |at| at.saturating_add(1)));
+    }
+    let text = String::from_utf8(kept)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok((text, cut, failure))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::{Bounded, Content, content_of, decode, log};
+    use crate::capture::Cut;
+
+    #[test]
+    fn a_byte_order_mark_is_dropped_and_utf_16_is_named() {
+        assert_eq!(decode(b"\xef\xbb\xbf{}".to_vec(), false).unwrap(), "{}");
+        assert!(
+            decode(b"\xff\xfe{\0".to_vec(), false)
+                .unwrap_err()
+                .contains("UTF-16")
+        );
+        assert!(
+            decode(b"a\0b".to_vec(), false)
+                .unwrap_err()
+                .contains("binary")
+        );
+        assert_eq!(
+            decode(b"a\xff".to_vec(), false).unwrap_err(),
+            "byte 1 is not UTF-8"
+        );
+        assert_eq!(decode(b"a\xe2\x80".to_vec(), true).unwrap(), "a");
+    }
+
+    #[test]
+    fn the_first_bytes_tell_what_an_input_is() {
+        assert_eq!(content_of(b""), Content::Empty);
+        assert_eq!(content_of(b"\x1f\x8b\x08"), Content::Gzip);
+        assert_eq!(content_of(b"PK\x03\x04"), Content::Foreign("a zip archive"));
+        assert_eq!(content_of(b"{}"), Content::Text);
+    }
+
+    #[test]
+    fn a_long_log_keeps_its_end_and_says_so() {
+        let text: String = (0..1000).map(|number| format!("line {number}\n")).collect();
+        let (kept, cut, failure) = log(&mut text.as_bytes(), 100).unwrap();
+        assert_eq!(cut, Cut::BeginningLeftOut);
+        assert!(kept.len() <= 100 && kept.starts_with("line ") && kept.ends_with("line 999\n"));
+        assert_eq!(failure, None);
+        let (kept, cut, _) = log(&mut &b"a\xffb\n"[..], 100).unwrap();
+        assert_eq!((kept.as_str(), cut), ("a\u{fffd}b\n", Cut::Whole));
+    }
+
+    #[test]
+    fn a_bounded_reader_stops_at_its_limit() {
+        let mut out = Vec::new();
+        let mut reader = Bounded::new(std::io::repeat(b'x'), 1000);
+        reader.read_to_end(&mut out).unwrap_err();
+        assert!(out.len() <= 1000);
+    }
+}

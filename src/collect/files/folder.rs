@@ -1,0 +1,135 @@
+//! A folder of objects and logs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::names::{Role, role};
+use super::printable::printable;
+use super::{Reading, problem};
+use crate::capture::GapReason;
+
+/// How deep folders may lie in each other. Bundles are about ten deep.
+const DEEPEST: usize = 64;
+
+/// Reads all files of a folder and the folders below it, sorted by path.
+///
+/// A link is followed to a file within the folder only; mounted ConfigMaps consist of such links. A link to
+/// a folder is never followed: what lies in the folder is found anyway.
+pub(super) fn read(reading: &mut Reading<'_>, folder: &Path, name: &str) -> io::Result<()> {
+    let root = fs::canonicalize(folder)?;
+    let mut walk = Walk {
+        root: &root,
+        files: Vec::new(),
+        left: reading.limits.entries,
+    };
+    walk.folder(reading, folder, &mut Vec::new())?;
+    for (path, components) in walk.files {
+        let shown = format!("{name}/{}", printable(&components.join("/")));
+        if let Err(error) = one(reading, &path, &components, &shown) {
+            reading.intake.problem(problem(&error));
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    reading: &mut Reading<'_>,
+    path: &Path,
+    components: &[String],
+    shown: &str,
+) -> Result<(), super::FilesError> {
+    let open = || {
+        fs::File::open(path).map_err(|source| super::FilesError::Read {
+            path: shown.to_owned(),
+            source,
+        })
+    };
+    match role(components) {
+        Role::Objects => {
+            let file = open()?;
+            let size = file.metadata().map_or(0, |metadata| metadata.len());
+            reading.objects(shown, Box::new(file), size)
+        }
+        Role::Log(log) => reading.log(log, shown, &mut open()?),
+        Role::Other => Ok(()),
+    }
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    files: Vec<(PathBuf, Vec<String>)>,
+    left: usize,
+}
+
+impl Walk<'_> {
+    /// Fails only if the folder itself cannot be listed.
+    fn folder(
+        &mut self,
+        reading: &mut Reading<'_>,
+        folder: &Path,
+        components: &mut Vec<String>,
+    ) -> io::Result<()> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            entries.push(entry?.path());
+        }
+        entries.sort();
+        for path in entries {
+            let Some(left) = self.left.checked_sub(1) else {
+                let message = format!(
+                    "{}: more than {} entries; the rest was not read",
+                    printable(&folder.to_string_lossy()),
+                    reading.limits.entries
+                );
+                reading.say(GapReason::Partial, message);
+                return Ok(());
+            };
+            self.left = left;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            components.push(name.into_owned());
+            if let Err(error) = self.entry(reading, &path, components) {
+                let shown = printable(&path.to_string_lossy());
+                reading.say(GapReason::Malformed, format!("read {shown}: {error}"));
+            }
+            components.pop();
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        reading: &mut Reading<'_>,
+        path: &Path,
+        components: &mut Vec<String>,
+    ) -> io::Result<()> {
+        let kind = fs::symlink_metadata(path)?.file_type();
+        if kind.is_dir() {
+            let is_hidden = components.last().is_some_and(|name| name.starts_with('.'));
+            if components.len() > DEEPEST {
+                return Err(io::Error::other("folders lie too deep in each other"));
+            }
+            return if is_hidden {
+                Ok(())
+            } else {
+                self.folder(reading, path, components)
+            };
+        }
+        if role(components) == Role::Other {
+            return Ok(());
+        }
+        let is_file = if kind.is_symlink() {
+            let target = fs::canonicalize(path)?;
+            if !target.starts_with(self.root) {
+                return Err(io::Error::other("the link leads out of the folder"));
+            }
+            target.is_file()
+        } else {
+            kind.is_file()
+        };
+        if is_file {
+            self.files.push((path.to_owned(), components.clone()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! Puts together what the inputs hold.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::objects::{Contents, Object, Sorted, sort};
+use crate::capture::format::Parsed;
+use crate::capture::{
+    Capture, GapReason, Item, Listing, LogFile, Manifest, NowFrom, Outcome, Previous, Problem,
+    ResourceKind, Scope, SourceType, Text,
+};
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Intake {
+    texts: Vec<Text>,
+    listings: Vec<Building>,
+    /// The listing that gathers the single objects of a resource.
+    singles: BTreeMap<ResourceKind, usize>,
+    seen: BTreeMap<Key, Seen>,
+    logs: BTreeMap<(String, String, String, Previous), LogFile>,
+    problems: Vec<Problem>,
+    captures: Vec<Manifest>,
+    /// How many documents and logs were understood, whatever they held.
+    understood: usize,
+}
+
+/// What one document of a text holds.
+pub(super) enum Part {
+    /// Objects.
+    Objects(Contents),
+    /// A capture of ours.
+    Capture {
+        /// The byte of the text that it starts at.
+        at: usize,
+        /// What it holds; places count from its start.
+        parsed: Parsed,
+    },
+}
+
+/// What makes two objects the same.
+type Key = (ResourceKind, String, String);
+
+/// A listing whose objects may still be replaced by newer ones.
+struct Building {
+    resource: ResourceKind,
+    scope: Scope,
+    items: Vec<Option<Item>>,
+    missing: Missing,
+}
+
+/// What a listing lacks.
+enum Missing {
+    Nothing,
+    Rest(GapReason, String),
+    All(GapReason, String),
+}
+
+/// Where an object is kept.
+struct Seen {
+    listing: usize,
+    item: usize,
+    version: Option<u64>,
+}
+
+impl Intake {
+    /// Says that a document or log was understood.
+    pub(super) fn understand(&mut self) {
+        self.understood = self.understood.saturating_add(1);
+    }
+
+    /// Returns how many documents and logs were understood so far.
+    pub(super) const fn understood(&self) -> usize {
+        self.understood
+    }
+
+    pub(super) fn problem(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Returns what was wrong since there were `before` problems.
+    pub(super) fn first_problem_since(&self, before: usize) -> Option<&str> {
+        self.problems
+            .get(before)
+            .map(|problem| problem.message.as_str())
+    }
+
+    pub(super) fn forget_problems_since(&mut self, before: usize) {
+        self.problems.truncate(before);
+    }
+
+    pub(super) const fn problem_count(&self) -> usize {
+        self.problems.len()
+    }
+
+    /// Keeps a log; of two of the same container, the one that is read later.
+    pub(super) fn log(&mut self, log: LogFile) {
+        let key = (
+            log.namespace.clone(),
+            log.pod.clone(),
+            log.container.clone(),
+            log.previous,
+        );
+        self.logs.insert(key, log);
+    }
+
+    /// Takes over what one text holds. The text is kept only if an object of it is.
+    pub(super) fn text(&mut self, origin: String, mut body: String, parts: Vec<Part>) {
+        let index = self.texts.len();
+        let mut secrets = Vec::new();
+        let mut holds_objects = false;
+        for part in parts {
+            match part {
+                Part::Objects(mut contents) => {
+                    secrets.append(&mut contents.secrets);
+                    holds_objects = self.contents(index, contents) || holds_objects;
+                }
+                Part::Capture { at, parsed } => {
+                    let found = self.capture(index, &body, at, parsed);
+                    secrets.extend(found);
+                    holds_objects = true;
+                }
+            }
+        }
+        for span in secrets {
+            blank(&mut body, span);
+        }
+        if holds_objects {
+            body.shrink_to_fit();
+            self.texts.push(Text { origin, body });
+        }
+    }
+
+    fn contents(&mut self, text: usize, contents: Contents) -> bool {
+        let mut holds_objects = false;
+        for list in contents.lists {
+            let listing = self.listing_for(list.resource, list.scope, list.cut);
+            for object in list.objects {
+                holds_objects = true;
+                self.object(list.resource, listing, text, object);
+            }
+        }
+        holds_objects
+    }
+
+    /// Takes over a capture of ours that starts at byte `at` of `body`. Returns where Secrets lie.
+    fn capture(&mut self, text: usize, body: &str, at: usize, parsed: Parsed) -> Vec<Range<usize>> {
+        let mut secrets = Vec::new();
+        for listing in parsed.listings {
+            let (items, missing) = match listing.outcome {
+                Outcome::Listed(items) => (items, Missing::Nothing),
+                Outcome::Cut {
+                    items,
+                    reason,
+                    message,
+                } => (items, Missing::Rest(reason, message)),
+                Outcome::Refused { reason, message } => (Vec::new(), Missing::All(reason, message)),
+            };
+            let resource = listing.resource;
+            let building = self.push(resource, listing.scope, missing);
+            let api_version = match resource.group() {
+                "" => resource.version().to_owned(),
+                group => format!("{group}/{}", resource.version()),
+            };
+            let expected = Some((api_version.as_str(), resource.kind()));
+            for item in items {
+                let span = item.span.start.saturating_add(at)..item.span.end.saturating_add(at);
+                let raw = body.get(span.clone()).unwrap_or_default();
+                match sort(body, raw, expected) {
+                    Sorted::Kept(_, object) => self.object(resource, building, text, object),
+                    Sorted::Secret => secrets.push(span),
+                    // What the capture says stands, odd or not: the snapshot tells what is wrong with it.
+                    Sorted::OfNoUse | Sorted::Odd(_) => self.keep(building, Item { text, span }),
+                }
+            }
+        }
+        for log in parsed.logs {
+            self.log(log);
+        }
+        self.problems.extend(parsed.problems);
+        self.captures.push(parsed.manifest);
+        secrets
+    }
+
+    fn listing_for(
+        &mut self,
+        resource: ResourceKind,
+        scope: Scope,
+        cut: Option<(GapReason, String)>,
+    ) -> usize {
+        let missing = match cut {
+            Some((reason, message)) => Missing::Rest(reason, message),
+            None => Missing::Nothing,
+        };
+        let is_single = scope == Scope::FileObjects && matches!(missing, Missing::Nothing);
+        if !is_single {
+            return self.push(resource, scope, missing);
+        }
+        if let Some(index) = self.singles.get(&resource) {
+            return *index;
+        }
+        let index = self.push(resource, scope, missing);
+        self.singles.insert(resource, index);
+        index
+    }
+
+    fn push(&mut self, resource: ResourceKind, scope: Scope, missing: Missing) -> usize {
+        self.listings.push(Building {
+            resource,
+            scope,
+            items: Vec::new(),
+            missing,
+        });
+        self.listings.len().saturating_sub(1)
+    }
+
+    fn keep(&mut self, listing: usize, item: Item) {
+        if let Some(building) = self.listings.get_mut(listing) {
+            building.items.push(Some(item));
+        }
+    }
+
+    /// Keeps an object, unless a newer one of the same name is kept. Of two, the newer is the one with the
+    /// higher `metadata.resourceVersion`; where that cannot be told, the one that is read later.
+    fn object(&mut self, resource: ResourceKind, listing: usize, text: usize, object: Object) {
+        let item = Item {
+            text,
+            span: object.span,
+        };
+        if let Some((namespace, name)) = object.key {
+            let key = (resource, namespace, name);
+            if let Some(old) = self.seen.get(&key) {
+                let older_than_kept = match (old.version, object.version) {
+                    (Some(kept), Some(new)) => new < kept,
+                    (Some(_) | None, Some(_) | None) => false,
+                };
+                if older_than_kept {
+                    return;
+                }
+                let slot = self
+                    .listings
+                    .get_mut(old.listing)
+                    .and_then(|building| building.items.get_mut(old.item));
+                if let Some(slot) = slot {
+                    *slot = None;
+                }
+            }
+            let position = self
+                .listings
+                .get(listing)
+                .map_or(0, |building| building.items.len());
+            self.seen.insert(
+                key,
+                Seen {
+                    listing,
+                    item: position,
+                    version: object.version,
+                },
+            );
+        }
+        self.keep(listing, item);
+    }
+
+    /// Returns the capture. `paths` are the inputs as the user named them.
+    pub(super) fn into_capture(self, paths: Vec<String>) -> Capture {
+        Capture {
+            manifest: manifest(&self.captures, paths),
+            texts: self.texts,
+            listings: self
+                .listings
+                .into_iter()
+                .map(Building::into_listing)
+                .collect(),
+            logs: self.logs.into_values().collect(),
+            problems: self.problems,
+        }
+    }
+}
+
+impl Building {
+    fn into_listing(self) -> Listing {
+        let items: Vec<Item> = self.items.into_iter().flatten().collect();
+        Listing {
+            resource: self.resource,
+            scope: self.scope,
+            outcome: match self.missing {
+                Missing::Nothing => Outcome::Listed(items),
+                Missing::Rest(reason, message) => Outcome::Cut {
+                    items,
+                    reason,
+                    message,
+                },
+                Missing::All(reason, message) => Outcome::Refused { reason, message },
+            },
+        }
+    }
+}
+
+/// The newest capture gives the time; server and namespace are told only if all captures agree.
+fn manifest(captures: &[Manifest], paths: Vec<String>) -> Manifest {
+    let newest = captures.iter().max_by_key(|manifest| manifest.taken_at);
+    let taken_at = newest.and_then(|manifest| manifest.taken_at);
+    let agreed = |of: fn(&Manifest) -> Option<&String>| {
+        let first = captures.first().and_then(of)?;
+        captures
+            .iter()
+            .all(|manifest| of(manifest) == Some(first))
+            .then(|| first.clone())
+    };
+    Manifest {
+        source: SourceType::Files,
+        taken_at,
+        now_from: match taken_at {
+            Some(_) => NowFrom::Capture,
+            None => NowFrom::NewestObject,
+        },
+        server: agreed(|manifest| manifest.server.as_ref()),
+        paths,
+        namespace: agreed(|manifest| manifest.namespace.as_ref()),
+        tool_version: newest.map_or_else(
+            || env!("CARGO_PKG_VERSION").to_owned(),
+            |manifest| manifest.tool_version.clone(),
+        ),
+    }
+}
+
+/// Overwrites a Secret with spaces, which JSON allows between values: it is not kept even in memory. What
+/// points into the text stays right.
+fn blank(text: &mut String, span: Range<usize>) {
+    if text.get(span.clone()).is_some() {
+        let spaces = " ".repeat(span.len());
+        text.replace_range(span, &spaces);
+    }
+}

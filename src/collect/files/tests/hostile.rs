@@ -1,0 +1,1 @@
+//! Inputs that are broken, or made to harm.
