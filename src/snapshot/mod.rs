@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-pub use crate::capture::{GapReason, NowFrom, ResourceKind, SourceType};
+pub use crate::capture::{GapReason, LogFile, NowFrom, Previous, ResourceKind, SourceType};
 use crate::velero::{TaskRef, VeleroVersion};
 
 pub mod log_line;

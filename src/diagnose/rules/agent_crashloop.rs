@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::words;
-use crate::capture::Previous;
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{
     Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity,
 };
 use crate::replay::Situation;
-use crate::snapshot::{ConfigMap, ContainerEnd, ContainerState, NodeAgent, Observed};
+use crate::snapshot::{ConfigMap, ContainerEnd, ContainerState, NodeAgent, Observed, Previous};
 use crate::velero::TaskRef;
 use crate::velero::profile::{BadConfig, ConfigSource, SeveralKeys};
 
@@ -199,7 +198,11 @@ fn killed(agent: &NodeAgent) -> Option<Why> {
 /// v1.17.2 and v1.18.2 pkg/cmd/cli/nodeagent/server.go, pkg/nodeagent/node_agent.go.
 fn said_by_the_process(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Why> {
     let (said, line) = last_words(case, agent).into_iter().find_map(|text| {
-        let line = text.value.lines().rev().find(|line| config_cause(line).is_some())?;
+        let line = text
+            .value
+            .lines()
+            .rev()
+            .find(|line| config_cause(line).is_some())?;
         let said = config_cause(line)?;
         let value = line.trim().to_owned();
         Some((said, Evidence { value, ..text }))
@@ -310,7 +313,11 @@ fn shown_by_the_config_map(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Why
         let source = format!("ConfigMap {}/{name}", case.snapshot.namespace);
         match case.snapshot.config_map(name) {
             Observed::Absent if profile.config_missing == BadConfig::Exits => {
-                return Some(likely("config-missing", source, "does not exist".to_owned()));
+                return Some(likely(
+                    "config-missing",
+                    source,
+                    "does not exist".to_owned(),
+                ));
             }
             Observed::Seen(map) => {
                 if let Some((cause, value)) = broken(map, agent) {
@@ -389,7 +396,11 @@ fn container_evidence(agent: &NodeAgent) -> Vec<Evidence> {
             &format!("{path} last end"),
             &format!(
                 "{} (exit code {}){}",
-                if end.reason.is_empty() { "no reason" } else { &end.reason },
+                if end.reason.is_empty() {
+                    "no reason"
+                } else {
+                    &end.reason
+                },
                 end.exit_code,
                 end.finished_at
                     .map_or_else(String::new, |time| format!(" at {time}"))
@@ -485,10 +496,7 @@ fn summary(cause: &str, group: &[Crash<'_>], tasks: &[TaskRef]) -> String {
     if tasks.is_empty() {
         format!("{agents} {what}.")
     } else {
-        format!(
-            "{agents} {what}; {} cannot go on.",
-            words::tasks(tasks)
-        )
+        format!("{agents} {what}; {} cannot go on.", words::tasks(tasks))
     }
 }
 

@@ -112,7 +112,7 @@ fn counted(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<i64> {
         log.pod == agent.pod.key.name
             && log.namespace == agent.pod.key.namespace
             && log.container == agent.container
-            && log.previous == crate::capture::Previous::No
+            && log.previous == crate::snapshot::Previous::No
     });
     for line in logs.flat_map(|log| log.body.lines()) {
         let Some((_, rest)) = line.split_once(COUNT_MARKER) else {
