@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::finding::{Confidence, Finding, FindingId};
 use crate::replay::{Deadline, NodeReplay, Replay, TaskReplay};
-use crate::snapshot::{Gap, ProfileBasis, Snapshot, SourceType};
-use crate::velero::TaskRef;
+use crate::snapshot::{Coverage, Gap, GapReason, ProfileBasis, ResourceKind, Snapshot, SourceType};
+use crate::velero::{TaskKind, TaskRef};
 
 /// Everything that a rule may look at.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,36 @@ impl<'a, 's> Case<'a, 's> {
             .iter()
             .any(|agent| agent.profile_basis == ProfileBasis::GuessedFromFields);
         kinds_missing || version_guessed
+    }
+
+    /// Returns the task kinds that exist and could not be listed as a whole: a refusal, a time limit, a
+    /// list that was cut. A kind that is not in a file, or whose resource is not installed, is not one.
+    pub(in crate::diagnose) fn refused_kinds(&self) -> Vec<TaskKind> {
+        TaskKind::ALL
+            .into_iter()
+            .filter(|kind| match self.coverage(*kind) {
+                Coverage::Listed | Coverage::Present => false,
+                Coverage::Partial => true,
+                Coverage::Unreadable(reason) => match reason {
+                    GapReason::NotInInput | GapReason::NotFound => false,
+                    GapReason::Forbidden
+                    | GapReason::Malformed
+                    | GapReason::Partial
+                    | GapReason::Timeout
+                    | GapReason::Unsupported => true,
+                },
+            })
+            .collect()
+    }
+
+    /// Returns whether all tasks of a kind were listed, so that one that is not there is gone.
+    pub(in crate::diagnose) fn lists(&self, kind: TaskKind) -> bool {
+        self.coverage(kind) == Coverage::Listed
+    }
+
+    fn coverage(&self, kind: TaskKind) -> Coverage {
+        self.snapshot
+            .coverage_of(ResourceKind::Task(kind), &self.snapshot.namespace)
     }
 
     /// Returns the earliest deadline of some tasks.

@@ -10,7 +10,9 @@ use crate::snapshot::{Gap, Snapshot};
 
 mod case;
 mod finding;
+mod precedence;
 mod rules;
+mod verdict;
 
 pub use finding::{Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity};
 
@@ -98,11 +100,31 @@ pub fn diagnose(snapshot: &Snapshot, replay: &Replay<'_>) -> Diagnosis {
     for check in rules::RULES {
         check(&case, &mut proposals);
     }
+    let agents = if replay.nodes.values().any(|node| node.working.is_yes()) {
+        precedence::AnyAgent::Works
+    } else {
+        precedence::AnyAgent::None
+    };
+    let findings = precedence::apply(proposals.findings, agents, &replay.prepare_queue.labelled);
+    let mut inconclusive = proposals.inconclusive;
+    inconclusive.extend(verdict::open_questions(&case));
+    inconclusive.sort();
+    inconclusive.dedup();
+    let mut gaps: Vec<Gap> = snapshot.gaps.iter().chain(&replay.gaps).cloned().collect();
+    gaps.extend(proposals.gaps);
+    gaps.sort();
+    gaps.dedup();
+    let mut open: Vec<String> = inconclusive
+        .iter()
+        .filter(|rule| rule.could_be == case::CouldBe::Critical)
+        .map(|rule| rule.why.clone())
+        .collect();
+    open.dedup();
     Diagnosis {
-        verdict: Verdict::Unknown,
-        findings: proposals.findings,
-        nodes: BTreeMap::new(),
-        gaps: proposals.gaps,
-        inconclusive: Vec::new(),
+        verdict: verdict::of_all(&findings, &inconclusive),
+        nodes: verdict::of_nodes(&case, &findings),
+        findings,
+        gaps,
+        inconclusive: open,
     }
 }

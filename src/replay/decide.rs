@@ -12,7 +12,7 @@ use super::agents::Agents;
 use super::node_slots::{is_ignored, waits};
 use super::situation::{restore_wait, target_pod};
 use super::{
-    CancelState, DeadlineWhat, Decision, Doom, Gate, Mover, NodeReplay, Pool, PrepareQueue,
+    CancelState, DeadlineWhat, Decision, Doom, Gate, Mover, NAMED, NodeReplay, Pool, PrepareQueue,
     ReplayOptions, Situation, TaskReplay, Trigger, Verb, Working,
 };
 use crate::snapshot::{Cancel, ContainerState, Observed, Pod, Snapshot};
@@ -58,6 +58,7 @@ struct Step<'s> {
     trigger: Trigger,
     holders: Vec<&'s TaskRef>,
     competing: Option<Vec<&'s TaskRef>>,
+    competing_count: usize,
     /// Since when the decision could have been taken.
     possible_since: Option<Timestamp>,
 }
@@ -71,8 +72,21 @@ impl<'s> Step<'s> {
             trigger,
             holders: Vec::new(),
             competing: None,
+            competing_count: 0,
             possible_since: None,
         }
+    }
+
+    /// Notes who may take the next place instead.
+    fn race(&mut self, task: &TaskReplay<'_>, all: &[&'s TaskRef]) {
+        let others = || {
+            all.iter()
+                .copied()
+                .filter(|other| **other != task.task.reference)
+        };
+        let itself = usize::from(all.binary_search(&&task.task.reference).is_ok());
+        self.competing_count = all.len().saturating_sub(itself);
+        self.competing = Some(others().take(NAMED).collect());
     }
 
     fn since(mut self, time: Option<Timestamp>) -> Self {
@@ -103,6 +117,7 @@ impl<'s> Look<'_, 's> {
             reason: step.reason,
             holders: step.holders,
             competing: step.competing,
+            competing_count: step.competing_count,
             next_trigger: step.trigger,
             diverges: moves_on && late,
         }
@@ -284,13 +299,7 @@ impl<'s> Look<'_, 's> {
                     ),
                 );
                 step.holders = self.labelled();
-                step.competing = Some(
-                    self.held_back
-                        .iter()
-                        .copied()
-                        .filter(|other| **other != task.task.reference)
-                        .collect(),
-                );
+                step.race(task, self.held_back);
                 Some(step)
             }
             Observed::Unknown(_) => Some(Step::new(
@@ -307,6 +316,7 @@ impl<'s> Look<'_, 's> {
         self.queue
             .labelled
             .iter()
+            .take(NAMED)
             .filter_map(|name| self.snapshot.tasks.get(name).map(|task| &task.reference))
             .collect()
     }
@@ -582,13 +592,7 @@ impl<'s> Look<'_, 's> {
         step.holders.clone_from(&pool.holders);
         // Velero keeps no order among those that wait: the next free slot goes to the first timer.
         debug_assert!(waits(self.snapshot, task) || task.situation != Situation::Ordinary);
-        step.competing = Some(
-            pool.waiting
-                .iter()
-                .copied()
-                .filter(|other| **other != task.task.reference)
-                .collect(),
-        );
+        step.race(task, &pool.waiting);
         step
     }
 

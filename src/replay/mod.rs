@@ -20,6 +20,11 @@ mod node_slots;
 mod prepare_queue;
 mod situation;
 
+pub(crate) use decide::unrecoverable;
+pub(crate) use limits::config_map_name;
+pub(crate) use node_slots::is_healthy;
+pub(crate) use situation::{restore_wait, target_pod};
+
 /// How long things may take before they count as stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayOptions {
@@ -568,6 +573,10 @@ impl Trigger {
     }
 }
 
+/// How many competitors a decision names. With every other one named, a queue of thousands would make an
+/// answer that grows with its square.
+pub const NAMED: usize = 20;
+
 /// What the agent would decide for one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision<'s> {
@@ -577,10 +586,13 @@ pub struct Decision<'s> {
     pub verb: Verb,
     /// Why, in one sentence.
     pub reason: String,
-    /// Who holds the slots it waits for, or (prepare queue) who fills it.
+    /// Who holds the slots it waits for; at the prepare queue the first [`NAMED`] of those that fill it.
     pub holders: Vec<&'s TaskRef>,
-    /// Those that may take the next slot instead: Velero keeps no order. `None` where there is no race.
+    /// The first [`NAMED`] of those that may take the next slot instead: Velero keeps no order. `None`
+    /// where there is no race.
     pub competing: Option<Vec<&'s TaskRef>>,
+    /// How many may take it instead.
+    pub competing_count: usize,
     /// What brings the task back.
     pub next_trigger: Trigger,
     /// Whether the decision would move the task on and it has not moved for longer than its trigger allows.

@@ -134,7 +134,7 @@ pub(super) fn is_ignored(profile: &Profile, task: &Task) -> bool {
 }
 
 /// Returns whether a task that holds a slot is sound: none of rows 3 to 7.
-pub(super) fn is_healthy(task: &TaskReplay<'_>) -> bool {
+pub(crate) fn is_healthy(task: &TaskReplay<'_>) -> bool {
     let sound = match task.situation {
         Situation::Ordinary
         | Situation::PodEnding

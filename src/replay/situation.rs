@@ -81,7 +81,7 @@ pub(super) fn node_of(snapshot: &Snapshot, task: &Task, pod: Option<&Pod>) -> Op
 
 /// Looks for the pod that a PodVolumeBackup or PodVolumeRestore names, by name and, where both carry
 /// one, by UID: a pod that was replaced is another pod.
-pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
+pub(crate) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
     let Some(target) = &task.pod else {
         return Observed::Absent;
     };
@@ -96,7 +96,7 @@ pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'
 }
 
 /// Returns the init container `restore-wait`, in which the restored pod waits for its volumes.
-pub(super) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
+pub(crate) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
     pod.init_containers
         .iter()
         .find(|container| container.name == "restore-wait")
@@ -211,6 +211,7 @@ impl<'s> Look<'_, 's> {
                 reason: String::new(),
                 holders: Vec::new(),
                 competing: None,
+                competing_count: 0,
                 next_trigger: Trigger::None,
                 diverges: false,
             },

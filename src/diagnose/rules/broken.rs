@@ -1,0 +1,72 @@
+//! What rows 3 to 6 have in common: tasks of one node, told together, with those that wait behind them.
+
+use std::collections::BTreeMap;
+
+use super::words;
+use crate::diagnose::case::Case;
+use crate::diagnose::finding::{Confidence, Finding, FindingId, Severity};
+use crate::replay::{SlotEntry, TaskReplay};
+use crate::velero::TaskRef;
+
+/// Groups the tasks that a rule is about by node; a task whose node is not known stands under `None`.
+pub(super) fn by_node<'a, 's>(
+    tasks: impl Iterator<Item = &'a TaskReplay<'s>>,
+) -> BTreeMap<Option<&'a str>, Vec<&'a TaskReplay<'s>>>
+where
+    's: 'a,
+{
+    let mut groups: BTreeMap<Option<&str>, Vec<&TaskReplay<'s>>> = BTreeMap::new();
+    for task in tasks {
+        groups.entry(task.node.as_deref()).or_default().push(task);
+    }
+    groups
+}
+
+/// Returns the names of some tasks.
+pub(super) fn references(tasks: &[&TaskReplay<'_>]) -> Vec<TaskRef> {
+    tasks
+        .iter()
+        .map(|task| task.task.reference.clone())
+        .collect()
+}
+
+/// Begins a finding about tasks of one node.
+pub(super) fn finding(
+    case: &Case<'_, '_>,
+    id: FindingId,
+    severity: Severity,
+    confidence: Confidence,
+    node: Option<&str>,
+    tasks: &[&TaskReplay<'_>],
+    summary: String,
+) -> Finding {
+    let mut finding = Finding::new(id, severity, case.cap(confidence), summary);
+    finding.node = node.map(str::to_owned);
+    finding.tasks = references(tasks);
+    finding.deadline = case.earliest_deadline(&finding.tasks);
+    finding
+}
+
+/// Returns those that wait for a slot of the node.
+pub(super) fn waiting(case: &Case<'_, '_>, node: Option<&str>) -> Vec<TaskRef> {
+    node.and_then(|node| case.node(node))
+        .map(|node| node.waiting().into_iter().cloned().collect())
+        .unwrap_or_default()
+}
+
+/// Says how many wait, for the end of a sentence; empty if nobody does.
+pub(super) fn behind(waiting: &[TaskRef]) -> String {
+    match waiting.len() {
+        0 => String::new(),
+        number => format!(
+            "; {} {} behind",
+            words::count(number, "task"),
+            words::verb(number, "waits", "wait")
+        ),
+    }
+}
+
+/// Returns whether any of the tasks holds a slot.
+pub(super) fn any_holds(tasks: &[&TaskReplay<'_>]) -> bool {
+    tasks.iter().any(|task| task.entry == SlotEntry::Holds)
+}

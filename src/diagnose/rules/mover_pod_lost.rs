@@ -1,0 +1,87 @@
+//! Row 6: a task runs and its mover pod is gone. The node-agent's watcher knows no deletion: a pod with
+//! grace period 0 is removed at once and never shows a terminal phase (v1.17.2
+//! `pkg/datapath/micro_service_watcher.go`). Nothing ends the task but its deadline, and cancelling it
+//! leaves the slot held until the agent restarts.
+
+use super::{broken, words};
+use crate::diagnose::case::{Case, CouldBe, Proposals};
+use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
+use crate::replay::Situation;
+use crate::velero::Phase;
+
+pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
+    let unread: Vec<_> = case
+        .tasks()
+        .filter(|task| {
+            task.situation == Situation::PodUnreadable && task.task.phase != Phase::Prepared
+        })
+        .collect();
+    if !unread.is_empty() {
+        words::undecided(
+            out,
+            FindingId::MoverPodLost,
+            CouldBe::Critical,
+            format!(
+                "the mover pods of {} could not be read",
+                words::tasks(&broken::references(&unread))
+            ),
+        );
+    }
+    let lost = case
+        .tasks()
+        .filter(|task| task.situation == Situation::PodLost);
+    for (node, tasks) in broken::by_node(lost) {
+        let names = broken::references(&tasks);
+        let waiting = broken::waiting(case, node);
+        let mut finding = broken::finding(
+            case,
+            FindingId::MoverPodLost,
+            Severity::Critical,
+            Confidence::Certain,
+            node,
+            &tasks,
+            format!(
+                "{} {} on, but {} mover pod is gone: only the deadline ends it, and the slot stays held until the node-agent restarts{}",
+                words::tasks(&names),
+                words::verb(names.len(), "runs", "run"),
+                words::verb(names.len(), "its", "each"),
+                broken::behind(&waiting),
+            ),
+        );
+        finding.affects = waiting;
+        finding.since = words::earliest(tasks.iter().map(|task| task.last_write));
+        for task in tasks.iter().take(words::EVIDENCE_SHOWN) {
+            finding.evidence.push(words::task_field(
+                task.task,
+                ".status.phase",
+                task.task.phase.as_str(),
+            ));
+            finding.evidence.push(Evidence::field(
+                format!(
+                    "Pod {}/{}",
+                    task.task.reference.namespace, task.task.reference.name
+                ),
+                "does not exist".to_owned(),
+            ));
+            if let Some(write) = task.last_write {
+                finding.evidence.push(Evidence::derived(
+                    format!("{} last write", task.task.reference),
+                    write.to_string(),
+                ));
+            }
+        }
+        finding.actions = words::cancel(
+            &names,
+            "first: ends the task (v1.17 on within 5 to 6 minutes)",
+            "the volume counts as failed; the slot stays held",
+        );
+        let agent = node
+            .and_then(|node| case.node(node))
+            .and_then(|node| node.agent);
+        finding
+            .actions
+            .extend(agent.and_then(|agent| words::restart(&[agent], "then: frees the slot")));
+        finding.references = vec!["velero-io/velero#9334", "velero-io/velero#10207"];
+        out.findings.push(finding);
+    }
+}

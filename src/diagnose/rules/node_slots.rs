@@ -1,0 +1,353 @@
+//! Rows N1 to N6: somebody waits for a slot of a node with a working agent.
+//!
+//! Who holds, who waits and since when a slot is spare comes from the replay; here it becomes the normal
+//! queue, a stuck node, a leak, or nothing.
+
+use super::words;
+use crate::diagnose::case::{Case, CouldBe, Proposals};
+use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
+use crate::replay::{LimitBasis, NodeReplay, Pool, TimeFrom, Working, is_healthy};
+use crate::snapshot::{Pod, Task};
+use crate::velero::{ObjectRef, TaskKind, TaskRef};
+
+pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
+    let refused = case.refused_kinds();
+    for node in case.replay.nodes.values() {
+        if node.working != Working::Yes {
+            continue;
+        }
+        let rows: Vec<(Row, &Pool<'_>)> = node
+            .pools
+            .iter()
+            .filter_map(|pool| Some((row(case, pool)?, pool)))
+            .collect();
+        let of = |wanted: Row| -> Vec<&Pool<'_>> {
+            rows.iter()
+                .filter(|(row, _)| *row == wanted)
+                .map(|(_, pool)| *pool)
+                .collect()
+        };
+        let queued = of(Row::Queue);
+        if !queued.is_empty() {
+            out.findings.push(queue(case, node, &queued));
+        }
+        for (row, id) in [
+            (Row::Stuck, FindingId::PreparedStuck),
+            (Row::Leaked, FindingId::SlotsLeaked),
+        ] {
+            let pools = of(row);
+            if pools.is_empty() {
+                continue;
+            }
+            // A kind that could not be listed may hold the slot that seems free.
+            if refused.is_empty() {
+                out.findings.push(stuck(case, node, &pools, id));
+            } else {
+                let kinds: Vec<&str> = refused.iter().map(|kind| kind.plural()).collect();
+                words::undecided(
+                    out,
+                    id,
+                    CouldBe::Critical,
+                    format!(
+                        "{} could not be read and may hold the slots of {}",
+                        kinds.join(", "),
+                        node.node
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// The rows of the table that say something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Row {
+    /// N2.
+    Queue,
+    /// N5.
+    Stuck,
+    /// N6.
+    Leaked,
+}
+
+fn row(case: &Case<'_, '_>, pool: &Pool<'_>) -> Option<Row> {
+    if pool.waiting.is_empty() {
+        return None;
+    }
+    // N1: undecidable beside a holder. The worst it could hide is a leak, and the limit is a gap already.
+    let limit = pool.limit?;
+    let held = i64::try_from(pool.holders.len()).unwrap_or(i64::MAX);
+    if held >= limit {
+        let all_healthy = pool
+            .holders
+            .iter()
+            .all(|holder| case.replay.tasks.get(holder).is_some_and(is_healthy));
+        // N3: the finding of the broken holder says it all.
+        return all_healthy.then_some(Row::Queue);
+    }
+    match (pool.idle, pool.moving) {
+        // N4: not long enough.
+        (false, _) => None,
+        (true, false) => Some(Row::Stuck),
+        (true, true) => Some(Row::Leaked),
+    }
+}
+
+fn waiting_of(pools: &[&Pool<'_>]) -> Vec<TaskRef> {
+    let mut all: Vec<TaskRef> = pools
+        .iter()
+        .flat_map(|pool| pool.waiting.iter().map(|task| (*task).clone()))
+        .collect();
+    all.sort();
+    all
+}
+
+fn holders_of(pools: &[&Pool<'_>]) -> Vec<TaskRef> {
+    let mut all: Vec<TaskRef> = pools
+        .iter()
+        .flat_map(|pool| pool.holders.iter().map(|task| (*task).clone()))
+        .collect();
+    all.sort();
+    all
+}
+
+fn queue(case: &Case<'_, '_>, node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> Finding {
+    let waiting = waiting_of(pools);
+    let holders = holders_of(pools);
+    let limit: i64 = pools.iter().filter_map(|pool| pool.limit).sum();
+    let confidence = match node.limit.basis {
+        LimitBasis::Proven | LimitBasis::Logged => Confidence::Certain,
+        LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_) => {
+            Confidence::Likely
+        }
+    };
+    let mut finding = Finding::new(
+        FindingId::SlotQueue,
+        Severity::Info,
+        case.cap(confidence),
+        format!(
+            "{} {} for a slot of {}: in progress {} of {limit}, the normal queue",
+            words::tasks(&waiting),
+            words::verb(waiting.len(), "waits", "wait"),
+            node.node,
+            holders.len(),
+        ),
+    );
+    finding.node = Some(node.node.clone());
+    finding.blocked_by = holders.iter().map(ObjectRef::from).collect();
+    finding.since = words::earliest(
+        pools
+            .iter()
+            .map(|pool| pool.oldest_wait.map(|(time, _)| time)),
+    );
+    finding.deadline = case.earliest_deadline(&waiting);
+    finding.evidence = evidence(node, pools);
+    finding.tasks = waiting;
+    finding
+}
+
+fn stuck(
+    case: &Case<'_, '_>,
+    node: &NodeReplay<'_>,
+    pools: &[&Pool<'_>],
+    id: FindingId,
+) -> Finding {
+    let waiting = waiting_of(pools);
+    let holders = holders_of(pools);
+    let limit: i64 = pools.iter().filter_map(|pool| pool.limit).sum();
+    let since = words::earliest(pools.iter().map(|pool| pool.spare_since));
+    let ghosts = ghosts(case, node);
+    let severity = if id == FindingId::PreparedStuck {
+        Severity::Critical
+    } else {
+        Severity::Warning
+    };
+    let span = since.map_or_else(String::new, |since| {
+        format!(" for {}", words::span(case.age(since)))
+    });
+    let what = if id == FindingId::PreparedStuck {
+        "nothing moves"
+    } else {
+        "other tasks still move"
+    };
+    let why = if ghosts.is_empty() {
+        "the objects do not tell a ghost slot, a lost event and a blocked worker apart".to_owned()
+    } else {
+        let names: Vec<&str> = ghosts
+            .iter()
+            .map(|ghost| ghost.pod.key.name.as_str())
+            .collect();
+        format!(
+            "a ghost slot: {} ended or is gone and its mover pod still runs",
+            words::names(names)
+        )
+    };
+    let mut finding = Finding::new(
+        id,
+        severity,
+        case.cap(confidence(node, pools, &ghosts)),
+        format!(
+            "{} {} on {} beside a free slot{span} (in progress {} of {limit}) and {what}: {why}",
+            words::tasks(&waiting),
+            words::verb(waiting.len(), "waits", "wait"),
+            node.node,
+            holders.len(),
+        ),
+    );
+    finding.cause = Some(if ghosts.is_empty() {
+        "undetermined"
+    } else {
+        "ghost-slot"
+    });
+    finding.node = Some(node.node.clone());
+    finding.since = since;
+    finding.deadline = case.earliest_deadline(&waiting);
+    finding.blocked_by = ghosts.iter().map(Ghost::culprit).collect();
+    finding.evidence = evidence(node, pools);
+    for ghost in &ghosts {
+        finding.evidence.push(words::pod_field(
+            ghost.pod,
+            ".status.phase",
+            &ghost.pod.phase,
+        ));
+        if let Some(task) = ghost.task {
+            finding.evidence.push(words::task_field(
+                task,
+                ".status.phase",
+                task.phase.as_str(),
+            ));
+        }
+    }
+    if ghosts.is_empty() {
+        finding.evidence.push(Evidence::derived(
+            "candidates".to_owned(),
+            "ghost-slot, worker-blocked, lost-reconcile".to_owned(),
+        ));
+    }
+    finding.actions = actions(node);
+    finding.references = vec![
+        "velero-io/velero#9334",
+        "velero-io/velero#9447",
+        "velero-io/velero#10207",
+    ];
+    finding.tasks = waiting;
+    finding
+}
+
+fn confidence(node: &NodeReplay<'_>, pools: &[&Pool<'_>], ghosts: &[Ghost<'_>]) -> Confidence {
+    let nobody_holds = pools.iter().all(|pool| pool.holders.is_empty());
+    let limit_known = match node.limit.basis {
+        LimitBasis::Proven | LimitBasis::Logged => true,
+        // Every limit is at least 1: with no holder a slot is free whatever the limit.
+        LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_) => {
+            nobody_holds
+        }
+    };
+    let wait_known = pools.iter().all(|pool| {
+        pool.oldest_wait.is_some_and(|(_, from)| match from {
+            TimeFrom::ManagedFields | TimeFrom::MoverPod | TimeFrom::Field => true,
+            TimeFrom::Accepted | TimeFrom::Created => false,
+        })
+    });
+    if !limit_known || !wait_known {
+        return Confidence::Possible;
+    }
+    // A mover pod that still runs for a task that ended excludes the other causes; nothing else does.
+    if ghosts.is_empty() {
+        Confidence::Likely
+    } else {
+        Confidence::Certain
+    }
+}
+
+fn evidence(node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> Vec<Evidence> {
+    let mut evidence = Vec::new();
+    let limit = match node.limit.in_force {
+        Some(limit) => format!("{limit} ({})", node.limit.source.as_str()),
+        None => "not known; every limit is at least 1".to_owned(),
+    };
+    evidence.push(Evidence::derived(format!("limit of {}", node.node), limit));
+    for pool in pools {
+        if let Some((time, from)) = pool.oldest_wait {
+            evidence.push(Evidence::derived(
+                format!("oldest Prepared task, by {}", from.as_str()),
+                time.to_string(),
+            ));
+        }
+    }
+    if let Some(agent) = node.agent {
+        evidence.push(words::agent_start(agent));
+    }
+    evidence
+}
+
+fn actions(node: &NodeReplay<'_>) -> Vec<Action> {
+    let Some(agent) = node.agent else {
+        return Vec::new();
+    };
+    let pod = &agent.pod.key.name;
+    let mut actions = vec![Action {
+        command: format!(
+            "kubectl logs {{ns}} {pod} -c {} > {pod}.log",
+            agent.container
+        ),
+        effect: "saves the node-agent's log first: a restart destroys the evidence".to_owned(),
+        risk: "none".to_owned(),
+    }];
+    actions.extend(words::restart(
+        &[agent],
+        "empties the node-agent's memory: every slot is free again",
+    ));
+    actions
+}
+
+/// A mover pod that still runs although its task has ended: the watcher waits for the pod, and keeps the slot.
+struct Ghost<'s> {
+    pod: &'s Pod,
+    task: Option<&'s Task>,
+    kind: TaskKind,
+}
+
+impl Ghost<'_> {
+    fn culprit(&self) -> ObjectRef {
+        self.task.map_or_else(
+            || words::pod_ref(self.pod),
+            |task| ObjectRef::from(&task.reference),
+        )
+    }
+}
+
+/// Finds the mover pods of a node that prove a ghost slot: not ended, of a task that had run (or is
+/// gone) and ended after the agent started. Anything else is an orphan pod, which proves nothing.
+fn ghosts<'s>(case: &Case<'_, 's>, node: &NodeReplay<'_>) -> Vec<Ghost<'s>> {
+    let Some(start) = node.agent.and_then(|agent| agent.started_at) else {
+        return Vec::new();
+    };
+    let namespace = &case.snapshot.namespace;
+    let mut found: Vec<Ghost<'s>> = case
+        .snapshot
+        .pods
+        .values()
+        .filter(|pod| pod.key.namespace == *namespace && pod.node.as_deref() == Some(&node.node) && !pod.has_ended())
+        .filter_map(|pod| {
+            let kind = TaskKind::ALL.into_iter().find(|kind| pod.labels.contains_key(kind.mover_label()))?;
+            let name = TaskRef { kind, namespace: namespace.clone(), name: pod.key.name.clone() };
+            match case.snapshot.tasks.get(&name) {
+                Some(task) if !task.phase.is_final() => None,
+                Some(task) => {
+                    let had_run = matches!((task.started, task.completed), (Some(from), Some(to)) if from < to);
+                    let agent_saw_it = task.completed.is_some_and(|end| start < end);
+                    (had_run && agent_saw_it).then_some(Ghost { pod, task: Some(task), kind })
+                }
+                None => {
+                    let listed = case.lists(kind);
+                    let agent_saw_it = pod.running_since().or(pod.created).is_some_and(|time| start < time);
+                    (listed && agent_saw_it).then_some(Ghost { pod, task: None, kind })
+                }
+            }
+        })
+        .collect();
+    // Only a task that is done by a mover pod leaves its slot to the end of that pod.
+    found.retain(|ghost| node.profile.is_mover_kind(ghost.kind, ""));
+    found
+}
