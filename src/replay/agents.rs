@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::{NotWorking, Working};
 use crate::snapshot::{
     ContainerState, Coverage, NodeAgent, Observed, Pod, ProfileBasis, ResourceKind, Snapshot,
+    rules_from_fields,
 };
 use crate::velero::Profile;
 
@@ -52,11 +53,6 @@ impl<'s> Agents<'s> {
     /// Returns the agent that acts for a node: the working one, else the newest.
     pub(super) fn acting(&self, node: &str) -> Option<&'s NodeAgent> {
         self.by_node.get(node)?.first().copied()
-    }
-
-    /// Returns the agent that acts for a node, if it works.
-    pub(super) fn working_agent(&self, node: &str) -> Option<&'s NodeAgent> {
-        self.acting(node).filter(|_| self.working(node).is_yes())
     }
 
     /// Returns whether some node has a working agent; `None` when that is not known.
@@ -158,7 +154,12 @@ fn cluster_rules(snapshot: &Snapshot) -> (Profile, ProfileBasis) {
         .into_values()
         .max_by_key(|(count, _)| *count)
         .map_or_else(
-            || (Profile::newest(), ProfileBasis::GuessedFromFields),
+            || {
+                (
+                    rules_from_fields(&snapshot.tasks),
+                    ProfileBasis::GuessedFromFields,
+                )
+            },
             |(_, rules)| rules,
         )
 }

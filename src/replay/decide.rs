@@ -17,8 +17,8 @@ use super::{
 };
 use crate::snapshot::{Cancel, ContainerState, Observed, Pod, Snapshot};
 use crate::velero::profile::{
-    BadRestoreTarget, CancelHandling, LimitedWhen, MissingPod, PeekExposed,
-    PrepareQueue as QueueSupport, PrepareTimeoutBase, Unschedulable,
+    BadRestoreTarget, CancelHandling, MissingPod, PeekExposed, PrepareQueue as QueueSupport,
+    PrepareTimeoutBase, Unschedulable,
 };
 use crate::velero::{Phase, TaskKind, TaskRef};
 
@@ -566,10 +566,7 @@ impl<'s> Look<'_, 's> {
                 format!("{held} in progress, and the limit of the running node-agent is not known"),
             ),
             Some(limit) => {
-                let refused = match task.profile.limited_when {
-                    LimitedWhen::Equal => held == limit,
-                    LimitedWhen::AtLeast => held >= limit,
-                };
+                let refused = task.profile.limited_when.refuses(held, limit);
                 if refused {
                     Step::new(
                         Gate::Slot,
@@ -675,7 +672,7 @@ impl<'s> Look<'_, 's> {
 
 /// Returns why a mover pod can never run, by the rules of the task's release (v1.13.2, v1.14.1
 /// pkg/util/kube/pod.go `IsPodUnrecoverable`).
-pub(crate) fn unrecoverable(pod: &Pod, task: &TaskReplay<'_>) -> Option<String> {
+fn unrecoverable(pod: &Pod, task: &TaskReplay<'_>) -> Option<String> {
     if task.profile.peek_exposed == PeekExposed::Absent {
         return None;
     }
@@ -715,7 +712,7 @@ pub(crate) fn unrecoverable(pod: &Pod, task: &TaskReplay<'_>) -> Option<String> 
 }
 
 /// Returns why the target pod of a restore can never be ready (main
-/// pkg/controller/pod_volume_restore_controller.go).
+/// `pkg/controller/pod_volume_restore_controller.go`).
 fn hopeless_target(pod: &Pod) -> Option<String> {
     if matches!(pod.phase.as_str(), "Failed" | "Unknown") {
         return Some(format!("phase {}", pod.phase));

@@ -13,11 +13,8 @@ use super::{Drift, Limit, LimitBasis, LimitSource};
 use crate::snapshot::{
     ConfigMap, Gap, GapReason, ManagedFields, Node, NodeAgent, Observed, ResourceKind, Snapshot,
 };
-use crate::velero::profile::{ConfigSource, PrepareQueue};
+use crate::velero::profile::{ConfigMapRead, PrepareQueue};
 use crate::velero::{NodeAgentConfig, ObjectRef};
-
-/// The fixed name of the ConfigMap on v1.13 and v1.14 (v1.13.2 pkg/nodeagent/node_agent.go).
-pub(crate) const FIXED_CONFIG_NAME: &str = "node-agent-config";
 
 /// What is known of the numbers of one node.
 #[derive(Clone, Debug)]
@@ -120,14 +117,10 @@ fn name_some(nodes: &[String]) -> String {
 }
 
 /// Returns the name of the ConfigMap that an agent reads, if it reads one.
-pub(crate) fn config_map_name(agent: &NodeAgent) -> Option<&str> {
-    match agent.profile.config_source {
-        ConfigSource::None => None,
-        ConfigSource::FixedName => Some(FIXED_CONFIG_NAME),
-        ConfigSource::Flag => agent
-            .config_map_flag
-            .as_deref()
-            .filter(|name| !name.is_empty()),
+fn config_map_name(agent: &NodeAgent) -> Option<&str> {
+    match agent.profile.config_map(agent.config_map_flag.as_deref()) {
+        ConfigMapRead::Named(name) => Some(name),
+        ConfigMapRead::NoSuchFeature | ConfigMapRead::FlagMissing => None,
     }
 }
 

@@ -20,10 +20,7 @@ mod node_slots;
 mod prepare_queue;
 mod situation;
 
-pub(crate) use decide::unrecoverable;
-pub(crate) use limits::config_map_name;
 pub(crate) use node_slots::is_healthy;
-pub(crate) use situation::{restore_wait, target_pod};
 
 /// How long things may take before they count as stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +271,7 @@ impl TimeFrom {
     }
 }
 
-/// The cluster-wide gate before Accepted (v1.17.0 pkg/exposer/vgdp_counter.go).
+/// The cluster-wide gate before Accepted (v1.17.0 `pkg/exposer/vgdp_counter.go`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrepareQueue {
     /// Whether it is in force: `Seen(limit)`, absent, or not known.

@@ -11,7 +11,7 @@ use super::{
     CancelState, Mover, NodeReplay, Pool, ReplayOptions, Situation, SlotEntry, TaskReplay,
 };
 use crate::snapshot::{Cancel, ContainerState, Snapshot, Task};
-use crate::velero::profile::{LimitScope, MissingPod, ResticRestore, StartTimestamp};
+use crate::velero::profile::{LimitScope, MissingPod, StartTimestamp};
 use crate::velero::{Phase, Profile, TaskKind, TaskRef};
 
 /// One task of a node that ran or runs.
@@ -90,7 +90,7 @@ pub(super) fn of_all<'s>(
 
 /// Returns whether a task waits for a slot of its node: Prepared, not rewound, without cancel. Up to
 /// v1.16 a Prepared task without its pod is passed over, and pod volumes wait in New instead
-/// (v1.16.2 pkg/controller/pod_volume_backup_controller.go, pod_volume_restore_controller.go).
+/// (v1.16.2 `pkg/controller/pod_volume_backup_controller.go`, `pod_volume_restore_controller.go`).
 pub(super) fn waits(snapshot: &Snapshot, replay: &TaskReplay<'_>) -> bool {
     let task = replay.task;
     if task.cancel == Cancel::Requested || replay.situation == Situation::Foreign {
@@ -128,9 +128,9 @@ pub(super) fn waits(snapshot: &Snapshot, replay: &TaskReplay<'_>) -> bool {
 
 /// Returns whether no agent handles the task: a restic restore on main.
 pub(super) fn is_ignored(profile: &Profile, task: &Task) -> bool {
-    task.reference.kind == TaskKind::PodVolumeRestore
-        && task.uploader_type == "restic"
-        && profile.restic_restore == ResticRestore::Ignored
+    profile
+        .worker(task.reference.kind, &task.uploader_type)
+        .is_none()
 }
 
 /// Returns whether a task that holds a slot is sound: none of rows 3 to 7.

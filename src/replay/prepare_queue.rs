@@ -1,4 +1,4 @@
-//! The cluster-wide gate before Accepted (v1.17.0 pkg/exposer/vgdp_counter.go).
+//! The cluster-wide gate before Accepted (v1.17.0 `pkg/exposer/vgdp_counter.go`).
 
 use std::collections::BTreeMap;
 

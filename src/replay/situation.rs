@@ -12,33 +12,26 @@ use super::{
 use crate::snapshot::{
     Cancel, ContainerState, Exposing, ManagedFields, Observed, Pod, Snapshot, Task,
 };
-use crate::velero::profile::{PrepareQueue, ResticRestore, StartTimestamp, Worker};
+use crate::velero::profile::{CancelOverdue, StartTimestamp, Worker};
 use crate::velero::{
     DEFAULT_OPERATION_TIMEOUT_SECONDS, NODE_AGENT_MANAGER, Phase, Profile, TaskKind, TaskRef,
 };
 
 /// How long the end of a mover pod may be ago while its task still runs: after the pod's end the watcher
 /// waits up to one minute for the last event and then collects the pod's log (v1.17.2
-/// pkg/datapath/micro_service_watcher.go).
+/// `pkg/datapath/micro_service_watcher.go`).
 const END_PHASE_SECONDS: i64 = 2 * 60;
 
 /// How long a resumed PodVolumeBackup or PodVolumeRestore waits for a pod that has already ended: the
-/// agent's `--resource-timeout` (v1.17.2 pkg/exposer/pod_volume.go).
+/// agent's `--resource-timeout` (v1.17.2 `pkg/exposer/pod_volume.go`).
 const RESUME_POD_VOLUME_SECONDS: i64 = 10 * 60;
 
 /// How long a task may be without its pod: normal completion deletes the pod before the last write, and
-/// the clean-up takes up to about two minutes for a DataUpload (v1.17.2 pkg/exposer/csi_snapshot.go).
+/// the clean-up takes up to about two minutes for a DataUpload (v1.17.2 `pkg/exposer/csi_snapshot.go`).
 const POD_GONE_QUIET_SECONDS: i64 = 5 * 60;
 
 /// A DataDownload rebinds its volume after its pod is gone: three waits, each up to `operationTimeout`.
 const REBIND_WAITS: i64 = 3;
-
-/// How long a cancel request may take where the first look carries it out.
-const CANCEL_AT_ONCE_SECONDS: i64 = 2 * 60;
-
-/// How long it may take where only the delay rule of v1.17 on carries it out: five minutes after an agent
-/// first saw the flag, and a look every minute (v1.17.2 pkg/controller/data_upload_controller.go).
-const CANCEL_FORCED_SECONDS: i64 = 7 * 60;
 
 /// Looks at every unfinished task.
 pub(super) fn of_all<'s>(
@@ -81,7 +74,7 @@ pub(super) fn node_of(snapshot: &Snapshot, task: &Task, pod: Option<&Pod>) -> Op
 
 /// Looks for the pod that a PodVolumeBackup or PodVolumeRestore names, by name and, where both carry
 /// one, by UID: a pod that was replaced is another pod.
-pub(crate) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
+pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
     let Some(target) = &task.pod else {
         return Observed::Absent;
     };
@@ -96,7 +89,7 @@ pub(crate) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'
 }
 
 /// Returns the init container `restore-wait`, in which the restored pod waits for its volumes.
-pub(crate) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
+pub(super) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
     pod.init_containers
         .iter()
         .find(|container| container.name == "restore-wait")
@@ -105,21 +98,11 @@ pub(crate) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
 
 /// Returns where the work of a task is done under a profile.
 pub(super) fn mover_of(profile: &Profile, task: &Task) -> Mover {
-    let worker = match task.reference.kind {
-        TaskKind::DataUpload | TaskKind::DataDownload => profile.data_movement,
-        TaskKind::PodVolumeBackup => profile.pod_volume,
-        TaskKind::PodVolumeRestore => {
-            if task.uploader_type == "restic" && profile.restic_restore == ResticRestore::Legacy {
-                Worker::InProcess
-            } else {
-                profile.pod_volume
-            }
-        }
-    };
-    match worker {
-        Worker::MoverPod => Mover::MoverPod,
-        Worker::InProcessWithPausePod => Mover::PausePod,
-        Worker::InProcess => Mover::InProcess,
+    match profile.worker(task.reference.kind, &task.uploader_type) {
+        Some(Worker::MoverPod) => Mover::MoverPod,
+        Some(Worker::InProcessWithPausePod) => Mover::PausePod,
+        // A task that nobody handles has no pod either.
+        Some(Worker::InProcess) | None => Mover::InProcess,
     }
 }
 
@@ -229,10 +212,7 @@ impl<'s> Look<'_, 's> {
     fn situation(&self, facts: &Facts<'_, 's>) -> Situation {
         let task = facts.task;
         if task.reference.kind.is_data_movement()
-            && !facts
-                .profile
-                .data_movers
-                .contains(&task.data_mover.as_str())
+            && !facts.profile.handles_data_mover(&task.data_mover)
         {
             return Situation::Foreign;
         }
@@ -254,12 +234,11 @@ impl<'s> Look<'_, 's> {
 
     fn prepared(&self, facts: &Facts<'_, 's>) -> Situation {
         let task = facts.task;
-        let labelled_release = facts.profile.prepare_queue == PrepareQueue::Present;
         // An agent that started after the rewind has an empty map: the task is an ordinary waiting one again.
         let restarted_since = facts
             .agent_start
             .is_some_and(|start| Some(start) > facts.last_write);
-        if labelled_release
+        if facts.profile.can_rewind()
             && task.started.is_some()
             && task.accepted.is_some()
             && task.exposing == Exposing::No
@@ -284,15 +263,14 @@ impl<'s> Look<'_, 's> {
     }
 
     /// GetExposed of a DataUpload or DataDownload needs the PVC named like the task, and a volume of the
-    /// mover pod named like the task's UID (v1.17.2 pkg/exposer/csi_snapshot.go, generic_restore.go).
+    /// mover pod named like the task's UID (v1.17.2 `pkg/exposer/csi_snapshot.go`, `generic_restore.go`).
     /// Pod volumes are read from the host path instead.
     fn volume_is_missing(&self, task: &Task, pod: &Pod) -> bool {
         if !task.reference.kind.is_data_movement() {
             return false;
         }
-        let volume_unnamed = !pod.volumes.is_empty()
-            && !task.uid.is_empty()
-            && !pod.volumes.iter().any(|volume| *volume == task.uid);
+        let volume_unnamed =
+            !pod.volumes.is_empty() && !task.uid.is_empty() && !pod.volumes.contains(&task.uid);
         volume_unnamed
             || self
                 .snapshot
@@ -390,23 +368,20 @@ impl<'s> Look<'_, 's> {
             return CancelState::NotRequested;
         }
         let requested = task.writes.cancel.as_ref().map(|(time, _)| *time);
-        // Tasks that run in the agent have no cancel at all (pod volumes up to v1.16, restic restores).
-        let no_cancel = facts.mover == Mover::InProcess;
         let by_any_agent = matches!(task.phase, Phase::New | Phase::Accepted);
         let works = if by_any_agent || node.is_none() {
             self.agents.any_works() == Some(true)
         } else {
             node.is_some_and(|node| self.agents.working(node).is_yes())
         };
-        let delay_rule =
-            facts.profile.cancel == crate::velero::profile::CancelHandling::ForcedAfterDelay;
-        let allowed = match (&task.phase, delay_rule) {
-            (Phase::New | Phase::Prepared | Phase::InProgress, _) | (Phase::Accepted, false) => {
-                CANCEL_AT_ONCE_SECONDS
-            }
-            (Phase::Accepted | Phase::Canceling, true) => CANCEL_FORCED_SECONDS,
-            (Phase::Canceling, false) => self.options.threshold_seconds,
-            (Phase::Canceled | Phase::Completed | Phase::Failed | Phase::Other(_), _) => i64::MAX,
+        let overdue =
+            facts
+                .profile
+                .cancel_overdue(task.reference.kind, &task.uploader_type, &task.phase);
+        let allowed = match overdue {
+            CancelOverdue::AfterSeconds(seconds) => Some(seconds),
+            CancelOverdue::AfterThreshold => Some(self.options.threshold_seconds),
+            CancelOverdue::Never => None,
         };
         // An agent's memory of when it first saw the flag starts anew with its process.
         let (since, known) = match (requested, &task.phase) {
@@ -416,7 +391,9 @@ impl<'s> Look<'_, 's> {
         };
         let counted = since.map(|since| facts.agent_start.map_or(since, |start| since.max(start)));
         match since {
-            Some(since) if works && !no_cancel && self.older_than(counted, allowed) => {
+            Some(since)
+                if works && allowed.is_some_and(|allowed| self.older_than(counted, allowed)) =>
+            {
                 CancelState::Overdue {
                     since,
                     requested: known,

@@ -20,6 +20,7 @@ pub use model::{
     ParentRef, Pod, ProfileBasis, Progress, Ready, StartLog, TargetPod, Task, VolumeSnapshot,
     Writes,
 };
+pub(crate) use read::rules_from_fields;
 pub use read::{NamespaceSearch, ReadOptions, find_namespace, read};
 
 /// What a look at something showed. Never an `Option` that merges "no" with "could not look".

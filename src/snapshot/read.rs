@@ -39,9 +39,10 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use agents::rules_from_fields;
 pub use namespace::{NamespaceSearch, find_namespace};
 
-/// The ConfigMap that v1.13 and v1.14 read without a flag (v1.13.2 pkg/nodeagent/node_agent.go).
+/// The ConfigMap that v1.13 and v1.14 read without a flag (v1.13.2 `pkg/nodeagent/node_agent.go`).
 const FIXED_CONFIG_MAP: &str = "node-agent-config";
 
 /// What a reading needs beside the capture.

@@ -54,9 +54,7 @@ fn undecided_tasks(case: &Case<'_, '_>, out: &mut Proposals) {
 }
 
 /// The busy task that explains a whole group, if each of its tasks has one.
-pub(in crate::diagnose) fn worker_busy_with<'a>(
-    group: &[Ignored<'a, '_>],
-) -> Option<&'a TaskRef> {
+pub(in crate::diagnose) fn worker_busy_with<'a>(group: &[Ignored<'a, '_>]) -> Option<&'a TaskRef> {
     let first = group.first()?.busy_with?;
     group
         .iter()
@@ -72,11 +70,7 @@ pub(in crate::diagnose) fn evidence(group: &[Ignored<'_, '_>]) -> Vec<Evidence> 
         .flat_map(|ignored| {
             let task: &TaskReplay<'_> = ignored.task;
             [
-                words::task_field(
-                    task.task,
-                    ".status.phase",
-                    task.task.phase.as_str(),
-                ),
+                words::task_field(task.task, ".status.phase", task.task.phase.as_str()),
                 Evidence::derived(
                     format!("decision for {}", task.task.reference),
                     format!(

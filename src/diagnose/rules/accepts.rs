@@ -104,11 +104,7 @@ fn bound_to(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<String> {
 
 /// Since when the task could have been accepted: its own creation, that of its target, the start of the
 /// agents that may, and their last accept of its kind. `None` if no agent works that may.
-fn free_since(
-    case: &Case<'_, '_>,
-    task: &TaskReplay<'_>,
-    node: Option<&str>,
-) -> Option<Timestamp> {
+fn free_since(case: &Case<'_, '_>, task: &TaskReplay<'_>, node: Option<&str>) -> Option<Timestamp> {
     let agents: Vec<&NodeAgent> = case
         .replay
         .nodes

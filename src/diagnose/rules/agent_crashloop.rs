@@ -195,7 +195,7 @@ fn killed(agent: &NodeAgent) -> Option<Why> {
 }
 
 /// What the agent's own last words name. The texts are Velero's:
-/// v1.17.2 and v1.18.2 pkg/cmd/cli/nodeagent/server.go, pkg/nodeagent/node_agent.go.
+/// v1.17.2 and v1.18.2 pkg/cmd/cli/nodeagent/server.go, `pkg/nodeagent/node_agent.go`.
 fn said_by_the_process(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Why> {
     let (said, line) = last_words(case, agent).into_iter().find_map(|text| {
         let line = text

@@ -10,9 +10,7 @@ use jiff::Timestamp;
 
 use super::{expose_lost, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
-use crate::diagnose::finding::{
-    Action, Confidence, Evidence, Finding, FindingId, Severity,
-};
+use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
 use crate::snapshot::{Observed, ResourceKind};
 use crate::velero::{ObjectRef, Phase, TaskRef};
@@ -63,7 +61,10 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             out,
             FindingId::ExposeBlocked,
             CouldBe::Critical,
-            format!("the mover pod of {} could not be read", words::tasks(&unread)),
+            format!(
+                "the mover pod of {} could not be read",
+                words::tasks(&unread)
+            ),
         );
     }
     for ((cause, node), group) in groups {
@@ -154,12 +155,7 @@ fn finding(
     finding
 }
 
-fn summary(
-    cause: &str,
-    group: &[Blocked<'_, '_>],
-    tasks: &[TaskRef],
-    left: Option<i64>,
-) -> String {
+fn summary(cause: &str, group: &[Blocked<'_, '_>], tasks: &[TaskRef], left: Option<i64>) -> String {
     let several = tasks.len();
     let pods = words::verb(several, "the mover pod", "the mover pods");
     let what = match cause {
@@ -180,7 +176,9 @@ fn summary(
     let said = group
         .iter()
         .find_map(|blocked| blocked.complaint.message.as_deref())
-        .map_or_else(String::new, |message| format!(": {}", words::short(message)));
+        .map_or_else(String::new, |message| {
+            format!(": {}", words::short(message))
+        });
     let end = match left {
         Some(left) if left > 0 => format!(
             "; without a change {} in {}",

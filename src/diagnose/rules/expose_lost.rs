@@ -50,7 +50,10 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             out,
             FindingId::ExposeLost,
             CouldBe::Warning,
-            format!("the mover pod of {} could not be read", words::tasks(&unread)),
+            format!(
+                "the mover pod of {} could not be read",
+                words::tasks(&unread)
+            ),
         );
     }
     for (reason, lost) in by_reason {
@@ -85,7 +88,10 @@ fn acceptor_is_gone(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Eviden
     let name = accepts::acceptor(task.task)?;
     let evidence = |value: &str| {
         Some(Evidence::derived(
-            format!("node-agent of node {name}, which accepted {}", task.task.reference),
+            format!(
+                "node-agent of node {name}, which accepted {}",
+                task.task.reference
+            ),
             value.to_owned(),
         ))
     };
@@ -146,12 +152,16 @@ fn acceptor_went_on(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Eviden
         .find_map(|other| {
             let later = accepts::accepted_at(other, &task.profile)?;
             (later > accepted).then(|| {
-                words::task_field(other, "accepted later by the same node-agent", &later.to_string())
+                words::task_field(
+                    other,
+                    "accepted later by the same node-agent",
+                    &later.to_string(),
+                )
             })
         })
 }
 
-/// The Expose of a pod volume makes its pod at once (v1.17.2 pkg/exposer/pod_volume.go).
+/// The Expose of a pod volume makes its pod at once (v1.17.2 `pkg/exposer/pod_volume.go`).
 fn nothing_to_wait_for(task: &TaskReplay<'_>) -> Option<Evidence> {
     match task.task.reference.kind {
         TaskKind::DataUpload | TaskKind::DataDownload => None,
@@ -163,11 +173,7 @@ fn nothing_to_wait_for(task: &TaskReplay<'_>) -> Option<Evidence> {
     }
 }
 
-fn finding(
-    case: &Case<'_, '_>,
-    reason: Reason,
-    lost: &[(&TaskReplay<'_>, Evidence)],
-) -> Finding {
+fn finding(case: &Case<'_, '_>, reason: Reason, lost: &[(&TaskReplay<'_>, Evidence)]) -> Finding {
     let tasks: Vec<TaskRef> = lost
         .iter()
         .map(|(task, _)| task.task.reference.clone())

@@ -145,7 +145,11 @@ fn summary(case: &Case<'_, '_>, cause: &str, sets: &[&DaemonSet], tasks: &[TaskR
     let wait = format!(
         "{} {}",
         words::tasks(tasks),
-        words::verb(tasks.len(), "has nobody to run it", "have nobody to run them")
+        words::verb(
+            tasks.len(),
+            "has nobody to run it",
+            "have nobody to run them"
+        )
     );
     let names = words::names(sets.iter().map(|set| set.name.as_str()));
     match cause {
@@ -202,7 +206,9 @@ fn evidence(case: &Case<'_, '_>, sets: &[&DaemonSet], pods: &[&NodeAgent]) -> Ve
         if let Some(ready) = pod.condition("Ready") {
             evidence.push(Evidence::condition(
                 format!("{} Ready", words::pod_ref(pod)),
-                format!("{} {}", ready.status, ready.reason).trim_end().to_owned(),
+                format!("{} {}", ready.status, ready.reason)
+                    .trim_end()
+                    .to_owned(),
             ));
         }
     }

@@ -63,7 +63,10 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             out,
             FindingId::PrepareMissed,
             CouldBe::Critical,
-            format!("the mover pod of {} could not be read", words::tasks(&unread)),
+            format!(
+                "the mover pod of {} could not be read",
+                words::tasks(&unread)
+            ),
         );
     }
     for (node, missed) in by_node {

@@ -1,5 +1,5 @@
 //! New tasks are held back by `loadConcurrency.prepareQueueLength`, the cluster-wide gate before
-//! Accepted (v1.17.0 pkg/exposer/vgdp_counter.go).
+//! Accepted (v1.17.0 `pkg/exposer/vgdp_counter.go`).
 //!
 //! Beyond the threshold it is a warning; whether another finding already names what fills the queue is
 //! the precedence's to judge.

@@ -1,7 +1,7 @@
 //! A prepare queue is in force and has room, and New tasks wait all the same.
 //!
 //! Each agent counts the queue for itself and repeats the count only after certain phase changes
-//! (v1.17.0 pkg/exposer/vgdp_counter.go), so a count can be too high for as long as nothing changes.
+//! (v1.17.0 `pkg/exposer/vgdp_counter.go`), so a count can be too high for as long as nothing changes.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,7 @@ use jiff::Timestamp;
 use super::accepts::{self, Ignored};
 use super::{accept_blocked, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
-use crate::diagnose::finding::{
-    Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity,
-};
+use crate::diagnose::finding::{Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity};
 use crate::replay::Verb;
 use crate::snapshot::{NodeAgent, Observed, Task};
 use crate::velero::{ObjectRef, Phase, TaskKind, TaskRef};
@@ -126,10 +124,7 @@ fn counted(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<i64> {
             counts.insert(kind.to_owned(), count);
         }
     }
-    counts
-        .values()
-        .copied()
-        .reduce(i64::saturating_add)
+    counts.values().copied().reduce(i64::saturating_add)
 }
 
 fn finding(
@@ -163,7 +158,12 @@ fn finding(
     } else {
         busy.map_or_else(
             || "the cause is not known".to_owned(),
-            |busy| format!("the count may be stale, or the worker is busy with {}", busy.name),
+            |busy| {
+                format!(
+                    "the count may be stale, or the worker is busy with {}",
+                    busy.name
+                )
+            },
         )
     };
     let mut finding = Finding::new(

@@ -63,7 +63,11 @@ pub(in crate::diagnose) fn count(number: usize, noun: &str) -> String {
 }
 
 /// Picks the form of a verb that fits a number.
-pub(in crate::diagnose) const fn verb<'v>(number: usize, one: &'v str, several: &'v str) -> &'v str {
+pub(in crate::diagnose) const fn verb<'v>(
+    number: usize,
+    one: &'v str,
+    several: &'v str,
+) -> &'v str {
     if number == 1 { one } else { several }
 }
 
@@ -191,13 +195,17 @@ pub(in crate::diagnose) fn restart_risk(profile: &Profile) -> String {
             "running DataUploads and DataDownloads of the node are cancelled"
         }
         OnRestart::Failed => "running DataUploads and DataDownloads of the node fail",
-        OnRestart::Left => "running DataUploads and DataDownloads of the node are left without an owner",
+        OnRestart::Left => {
+            "running DataUploads and DataDownloads of the node are left without an owner"
+        }
     };
     let pod_volumes = match profile.restart.pod_volume_in_progress {
         OnRestart::Resumed => {
             "running PodVolumeBackups and PodVolumeRestores are resumed, and one whose pod ends meanwhile may be cancelled although its data is complete"
         }
-        OnRestart::Failed => "running PodVolumeBackups and PodVolumeRestores of the node are marked Failed",
+        OnRestart::Failed => {
+            "running PodVolumeBackups and PodVolumeRestores of the node are marked Failed"
+        }
         OnRestart::CanceledOnThisNode
         | OnRestart::CanceledIfAcceptor
         | OnRestart::CanceledEverywhere => {

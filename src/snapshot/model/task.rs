@@ -171,7 +171,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// Returns whether Velero never changes it again (v1.17.2 pkg/apis/velero/v1/backup_types.go, restore_types.go).
+    /// Returns whether Velero never changes it again (v1.17.2 `pkg/apis/velero/v1/backup_types.go`, `restore_types.go`).
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

@@ -17,7 +17,7 @@ use crate::velero::{
     VeleroVersion,
 };
 
-/// DaemonSet, container and label value of the agent (v1.18.2 pkg/nodeagent/node_agent.go).
+/// DaemonSet, container and label value of the agent (v1.18.2 `pkg/nodeagent/node_agent.go`).
 const NAMES: [&str; 2] = ["node-agent", "node-agent-windows"];
 
 /// A pod of Velero's namespace that may be a node-agent, with what only agents need of its spec.
@@ -238,6 +238,11 @@ fn running_since(container: &Container) -> Option<Timestamp> {
             None
         }
     }
+}
+
+/// Returns the newest rules that the fields of tasks allow, for tasks without an agent of a known version.
+pub(crate) fn rules_from_fields(tasks: &BTreeMap<TaskRef, Task>) -> Profile {
+    Profile::newest_allowed_by_fields(evidence(tasks))
 }
 
 /// Returns the newest sign of a release that the fields of tasks show.

@@ -44,7 +44,7 @@ pub(super) fn start_log(body: &str, started_at: Option<Timestamp>) -> Option<Sta
     };
     match (start.process_start, started_at) {
         (Some(process), Some(container)) if is_earlier(process, container) => None,
-        (Some(_), Some(_) | None) | (None, Some(_) | None) => Some(start),
+        (Some(_) | None, Some(_) | None) => Some(start),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::velero::{
     TaskKind, TaskRef,
 };
 
-/// The label by which v1.12 to v1.15.0 name the acceptor (v1.12.4 pkg/controller/data_upload_controller.go).
+/// The label by which v1.12 to v1.15.0 name the acceptor (v1.12.4 `pkg/controller/data_upload_controller.go`).
 const ACCEPTED_BY_LABEL: &str = "velero.io/accepted-by";
 
 /// The fields of all four kinds; each kind has its part of them (v1.18.2 pkg/apis/velero/v1 and v2alpha1).

@@ -113,8 +113,13 @@ fn ended(pod: &Pod) -> Complaint {
     let refused = pod.message.starts_with("Pod was rejected")
         || pod.message.contains("Predicate ")
         || pod.reason.starts_with("OutOf")
-        || ["UnexpectedAdmissionError", "NodeAffinity", "NodePorts", "TopologyAffinityError"]
-            .contains(&pod.reason.as_str());
+        || [
+            "UnexpectedAdmissionError",
+            "NodeAffinity",
+            "NodePorts",
+            "TopologyAffinityError",
+        ]
+        .contains(&pod.reason.as_str());
     let mut complaint = about(
         pod,
         if pod.phase == "Failed" && refused && !ran {
@@ -134,15 +139,18 @@ fn ended(pod: &Pod) -> Complaint {
         .cloned()
         .collect::<Vec<_>>()
         .join(": ");
-    let by_container = pod.containers.iter().find_map(|container| match &container.state {
-        ContainerState::Terminated(end) => Some(format!(
-            "container ended with {} (exit code {}) {}",
-            end.reason, end.exit_code, end.message
-        )),
-        ContainerState::Running { .. }
-        | ContainerState::Waiting { .. }
-        | ContainerState::None => None,
-    });
+    let by_container = pod
+        .containers
+        .iter()
+        .find_map(|container| match &container.state {
+            ContainerState::Terminated(end) => Some(format!(
+                "container ended with {} (exit code {}) {}",
+                end.reason, end.exit_code, end.message
+            )),
+            ContainerState::Running { .. }
+            | ContainerState::Waiting { .. }
+            | ContainerState::None => None,
+        });
     let said = if words_said.is_empty() {
         by_container
     } else {
@@ -175,7 +183,10 @@ fn unscheduled(case: &Case<'_, '_>, task: &TaskReplay<'_>, pod: &Pod) -> Option<
     );
     complaint.evidence.push(Evidence::condition(
         format!("{} PodScheduled", words::pod_ref(pod)),
-        format!("{} {}: {}", condition.status, condition.reason, condition.message),
+        format!(
+            "{} {}: {}",
+            condition.status, condition.reason, condition.message
+        ),
     ));
     complaint.message = Some(condition.message.clone());
     complaint.since = condition.changed.or(pod.created);
@@ -291,7 +302,10 @@ fn silent(pod: &Pod) -> Complaint {
             let said = format!("{reason} {message}").trim_end().to_owned();
             complaint.evidence.push(words::pod_field(
                 pod,
-                &format!(".status.containerStatuses[{}].state.waiting", container.name),
+                &format!(
+                    ".status.containerStatuses[{}].state.waiting",
+                    container.name
+                ),
                 &said,
             ));
             complaint.message.get_or_insert(said);
@@ -325,9 +339,7 @@ fn without_a_pod(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Complaint
         permanence: Permanence::Waiting,
     };
     match task.task.reference.kind {
-        TaskKind::DataUpload => {
-            Some(snapshot_not_ready(case, task).unwrap_or_else(nothing_known))
-        }
+        TaskKind::DataUpload => Some(snapshot_not_ready(case, task).unwrap_or_else(nothing_known)),
         TaskKind::DataDownload => {
             let target = task.task.claim.as_ref()?;
             match case.snapshot.claim(&target.namespace, &target.name) {
@@ -392,7 +404,9 @@ fn of_snapshot(case: &Case<'_, '_>, snapshot: &VolumeSnapshot) -> Complaint {
     });
     if let Some(event) = failed {
         complaint.evidence.push(event_evidence(event));
-        complaint.message.get_or_insert_with(|| event.message.clone());
+        complaint
+            .message
+            .get_or_insert_with(|| event.message.clone());
     }
     complaint
 }
