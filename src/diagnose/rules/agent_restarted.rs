@@ -1,0 +1,299 @@
+//! A node-agent restarted in the last 24 hours and a task was harmed by it: ended by the agent that
+//! started, or left InProgress and not resumed.
+//!
+//! One finding for each node and cause of the restart. A restart that harmed nobody is none.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{ends, words};
+use crate::diagnose::case::{Case, Proposals};
+use crate::diagnose::finding::{
+    Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity,
+};
+use crate::replay::Situation;
+use crate::snapshot::{ContainerEnd, ManagedFields, NodeAgent, Task};
+use crate::velero::profile::OnRestart;
+use crate::velero::{Phase, TaskRef};
+
+/// How long after its start an agent ends the tasks that it finds, in seconds: caches are filled first.
+const START_SECONDS: i64 = 180;
+
+/// How long progress must stand still since the restart for a running task to count as not resumed, in
+/// seconds: as for `transfer-stalled`.
+const NOT_RESUMED_SECONDS: i64 = 15 * 60;
+
+/// How shortly after its Node became Ready an agent must have started to have restarted with it, in seconds.
+const NODE_START_SECONDS: i64 = 300;
+
+/// What an agent says whose caches were not ready (v1.17.2 pkg/cmd/cli/nodeagent/server.go).
+const NO_RESUME: &str = "Failed to wait cache for resume";
+
+struct Harmed<'s> {
+    task: &'s Task,
+    agent: Option<&'s NodeAgent>,
+    evidence: Evidence,
+    confidence: Confidence,
+    at: Option<Timestamp>,
+}
+
+/// Proposes one finding for each node and cause.
+pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
+    let mut groups: BTreeMap<(Option<String>, &'static str), Vec<Harmed<'_>>> = BTreeMap::new();
+    for harmed in ended(case).into_iter().chain(not_resumed(case)) {
+        let node = harmed
+            .agent
+            .and_then(NodeAgent::node)
+            .map(str::to_owned)
+            .or_else(|| own_node(harmed.task));
+        let cause = cause(case, node.as_deref(), harmed.agent);
+        groups.entry((node, cause)).or_default().push(harmed);
+    }
+    for ((node, cause), harmed) in groups {
+        out.findings.push(finding(case, node, cause, &harmed));
+    }
+}
+
+fn own_node(task: &Task) -> Option<String> {
+    task.status_node
+        .clone()
+        .or_else(|| task.spec_node.clone())
+        .or_else(|| task.accepted_by.clone())
+}
+
+/// Tasks whose message says that a starting node-agent ended them.
+fn ended<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
+    case.snapshot
+        .tasks
+        .values()
+        .filter(|task| ends::is_agent_start(task))
+        .filter_map(|task| {
+            let at = ends::ended_at(task)?;
+            (case.age(at) < ends::RECENT_SECONDS).then(|| Harmed {
+                task,
+                agent: starter(case, task, at),
+                evidence: words::task_field(task, ".status.message", &task.message),
+                confidence: Confidence::Certain,
+                at: Some(at),
+            })
+        })
+        .collect()
+}
+
+/// The agent that started just before the task ended: the task's own if it fits, since from v1.15 to
+/// v1.16 any agent that starts ends Accepted tasks of the whole namespace.
+fn starter<'s>(case: &Case<'_, 's>, task: &Task, at: Timestamp) -> Option<&'s NodeAgent> {
+    let fits = |agent: &&NodeAgent| {
+        agent.started_at.is_some_and(|start| {
+            let after = at.duration_since(start).as_secs();
+            (0..=START_SECONDS).contains(&after)
+        })
+    };
+    let own = own_node(task);
+    let agents = || case.snapshot.agents.iter().filter(fits);
+    agents()
+        .find(|agent| own.is_some() && agent.node() == own.as_deref())
+        .or_else(|| agents().max_by_key(|agent| agent.started_at))
+}
+
+/// Tasks that ran before their agent started and have not moved since. Only where the release resumes
+/// tasks, the bytes are not all done, and managedFields or the agent's log bear it out.
+fn not_resumed<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
+    case.tasks()
+        .filter(|task| {
+            task.task.phase == Phase::InProgress && task.situation == Situation::Ordinary
+        })
+        .filter_map(|task| {
+            let node = case.node(task.node.as_deref()?)?;
+            let agent = node.agent.filter(|_| node.working.is_yes())?;
+            let start = agent.started_at?;
+            let resumes = task.profile.on_restart(
+                task.task.reference.kind,
+                &task.task.uploader_type,
+                &Phase::InProgress,
+            ) == OnRestart::Resumed;
+            let ran_before = task.task.started.is_some_and(|started| started < start);
+            let recent = case.age(start) < ends::RECENT_SECONDS;
+            if !resumes || !ran_before || !recent {
+                return None;
+            }
+            let (evidence, confidence) =
+                log_says_so(case, agent).or_else(|| stands_still(case, task.task, start))?;
+            Some(Harmed {
+                task: task.task,
+                agent: Some(agent),
+                evidence,
+                confidence,
+                at: Some(start),
+            })
+        })
+        .collect()
+}
+
+fn log_says_so(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<(Evidence, Confidence)> {
+    case.snapshot
+        .logs
+        .iter()
+        .filter(|log| {
+            log.namespace == agent.pod.key.namespace
+                && log.pod == agent.pod.key.name
+                && log.container == agent.container
+                && log.previous == crate::snapshot::Previous::No
+        })
+        .flat_map(|log| log.body.lines())
+        .find(|line| line.contains(NO_RESUME))
+        .map(|line| {
+            let evidence = Evidence {
+                kind: EvidenceKind::Log,
+                source: format!("{} log", words::pod_ref(&agent.pod)),
+                value: line.to_owned(),
+            };
+            (evidence, Confidence::Likely)
+        })
+}
+
+fn stands_still(
+    case: &Case<'_, '_>,
+    task: &Task,
+    start: Timestamp,
+) -> Option<(Evidence, Confidence)> {
+    let patience = case.threshold().max(NOT_RESUMED_SECONDS);
+    let unfinished = task
+        .progress
+        .is_some_and(|progress| progress.total_bytes > progress.bytes_done);
+    let last = task.writes.progress.or(task.writes.node_agent)?;
+    (task.writes.managed_fields == ManagedFields::Present
+        && unfinished
+        && last < start
+        && case.age(start) >= patience)
+        .then(|| {
+            let evidence = words::task_field(
+                task,
+                "last write of .status.progress",
+                &format!("{last}, before the node-agent started at {start}"),
+            );
+            (evidence, Confidence::Possible)
+        })
+}
+
+/// Why the agent restarted.
+fn cause(case: &Case<'_, '_>, node: Option<&str>, agent: Option<&NodeAgent>) -> &'static str {
+    let end = agent
+        .and_then(NodeAgent::container_status)
+        .and_then(|container| container.last_end.as_ref());
+    let evicted = node.is_some()
+        && case.snapshot.agents.iter().any(|other| {
+            other.node() == node && other.pod.phase == "Failed" && other.pod.reason == "Evicted"
+        });
+    if end.is_some_and(|end| end.reason == "OOMKilled") {
+        "oom-killed"
+    } else if evicted {
+        "evicted"
+    } else if end.is_some_and(lost_by_the_kubelet) || node_came_back(case, node, agent) {
+        "node-restart"
+    } else {
+        "undetermined"
+    }
+}
+
+/// A kubelet that finds its containers gone after a reboot calls the reason Unknown.
+fn lost_by_the_kubelet(end: &ContainerEnd) -> bool {
+    end.reason == "Unknown" && end.exit_code == 255
+}
+
+fn node_came_back(case: &Case<'_, '_>, node: Option<&str>, agent: Option<&NodeAgent>) -> bool {
+    let ready_since = node
+        .and_then(|node| case.snapshot.node(node).seen())
+        .and_then(|node| node.ready.as_ref())
+        .filter(|ready| ready.status == "True")
+        .and_then(|ready| ready.changed);
+    let start = agent.and_then(|agent| agent.started_at);
+    // A pod that is younger than its Node's readiness was made for another reason.
+    let made = agent.and_then(|agent| agent.pod.created);
+    ready_since.zip(start).is_some_and(|(ready, start)| {
+        let after = start.duration_since(ready).as_secs();
+        made.is_some_and(|made| made < ready) && after.abs() <= NODE_START_SECONDS
+    })
+}
+
+fn finding(
+    case: &Case<'_, '_>,
+    node: Option<String>,
+    cause: &'static str,
+    harmed: &[Harmed<'_>],
+) -> Finding {
+    let mut tasks: Vec<TaskRef> = harmed
+        .iter()
+        .map(|harmed| harmed.task.reference.clone())
+        .collect();
+    tasks.sort();
+    tasks.dedup();
+    let confidence = harmed
+        .iter()
+        .map(|harmed| harmed.confidence)
+        .min()
+        .unwrap_or(Confidence::Possible);
+    let place = node
+        .as_ref()
+        .map_or_else(|| "a node".to_owned(), |node| format!("node {node}"));
+    let why = match cause {
+        "oom-killed" => " for lack of memory",
+        "evicted" => " because its pod was evicted",
+        "node-restart" => " with its node",
+        _ => "",
+    };
+    let mut finding = Finding::new(
+        FindingId::AgentRestarted,
+        Severity::Warning,
+        case.cap(confidence),
+        format!(
+            "The node-agent of {place} restarted{why}, and {} {} harmed by it.",
+            words::tasks(&tasks),
+            words::verb(tasks.len(), "was", "were"),
+        ),
+    );
+    finding.cause = Some(cause);
+    finding.node = node;
+    let agent = harmed.iter().find_map(|harmed| harmed.agent);
+    finding.since = agent
+        .and_then(|agent| agent.started_at)
+        .or_else(|| words::earliest(harmed.iter().map(|harmed| harmed.at)));
+    finding.deadline = case.earliest_deadline(&tasks);
+    finding.evidence = harmed
+        .iter()
+        .take(words::EVIDENCE_SHOWN)
+        .map(|harmed| harmed.evidence.clone())
+        .collect();
+    if let Some(agent) = agent {
+        finding.blocked_by = vec![words::pod_ref(&agent.pod)];
+        finding.evidence.push(words::agent_start(agent));
+        if let Some(end) = agent
+            .container_status()
+            .and_then(|container| container.last_end.as_ref())
+        {
+            finding.evidence.push(words::pod_field(
+                &agent.pod,
+                &format!(
+                    ".status.containerStatuses[{}].lastState.terminated",
+                    agent.container
+                ),
+                &format!("{} (exit code {})", end.reason, end.exit_code),
+            ));
+        }
+        finding.actions = vec![
+            Action {
+                command: format!(
+                    "kubectl logs {{ns}} {} -c {} --previous",
+                    agent.pod.key.name, agent.container
+                ),
+                effect: "shows the last words of the process before".to_owned(),
+                risk: "none".to_owned(),
+            },
+            words::describe_pod(&agent.pod.key.name),
+        ];
+    }
+    finding.references = vec!["velero-io/velero#8534", "velero-io/velero#7761"];
+    finding.tasks = tasks;
+    finding
+}
