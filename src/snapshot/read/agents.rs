@@ -10,7 +10,7 @@ use super::super::{
 };
 use super::notes::{Notes, Who};
 use super::start_log::start_log;
-use super::wire::ContainerSpec;
+use super::wire::{ContainerSpec, Obj};
 use crate::capture::{LogFile, Previous};
 use crate::velero::{
     DEFAULT_PREPARE_TIMEOUT_SECONDS, FieldEvidence, Known, Phase, Profile, TaskKind, TaskRef,
@@ -24,7 +24,7 @@ const NAMES: [&str; 2] = ["node-agent", "node-agent-windows"];
 #[derive(Debug)]
 pub(super) struct Candidate<'a> {
     pub(super) pod: Pod,
-    pub(super) containers: Vec<ContainerSpec<'a>>,
+    pub(super) containers: Vec<Obj<ContainerSpec<'a>>>,
 }
 
 impl Candidate<'_> {
@@ -57,7 +57,7 @@ impl Candidate<'_> {
     /// The agent's container: the one that carries its name, else the one that runs `node-agent`, else
     /// the first.
     fn container(&self) -> Option<&ContainerSpec<'_>> {
-        let runs_agent = |container: &&ContainerSpec<'_>| {
+        let runs_agent = |container: &&Obj<ContainerSpec<'_>>| {
             let words = container.words();
             words.iter().any(|word| word.contains("node-agent"))
                 && words.iter().any(|word| word.contains("server"))
@@ -67,6 +67,7 @@ impl Candidate<'_> {
             .find(|container| NAMES.contains(&&*container.name))
             .or_else(|| self.containers.iter().find(runs_agent))
             .or_else(|| self.containers.first())
+            .map(|container| &**container)
     }
 }
 

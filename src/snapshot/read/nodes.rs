@@ -37,7 +37,7 @@ struct Spec {
 #[serde(default)]
 struct Status<'a> {
     #[serde(borrow)]
-    conditions: List<ConditionWire<'a>>,
+    conditions: List<Obj<ConditionWire<'a>>>,
 }
 
 /// The part of a Node's `fieldsV1` that is looked at.

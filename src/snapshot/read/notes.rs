@@ -281,10 +281,11 @@ impl Notes {
         meta: &Meta<'a>,
     ) -> Option<Vec<ManagedEntry<'a>>> {
         let raw = meta.managed_fields?;
-        let entries = match serde_json::from_str::<List<ManagedEntryWire<'a>>>(raw.get()) {
+        let entries = match serde_json::from_str::<List<Obj<ManagedEntryWire<'a>>>>(raw.get()) {
             Ok(entries) => entries,
             Err(error) => {
-                self.field_lost(who, "metadata.managedFields", &words_of(&error));
+                let field = format!("metadata.managedFields{}", path_of_error(&error, raw.get()));
+                self.field_lost(who, &field, &words_of(&error));
                 return None;
             }
         };
@@ -303,7 +304,7 @@ impl Notes {
     pub(super) fn conditions(
         &mut self,
         who: Who<'_>,
-        conditions: &[ConditionWire<'_>],
+        conditions: &[Obj<ConditionWire<'_>>],
     ) -> Vec<Condition> {
         conditions
             .iter()
@@ -385,19 +386,26 @@ fn words_of(error: &serde_json::Error) -> String {
         .to_owned()
 }
 
-/// Returns the path of the field at which decoding stopped, such as `.status.phase`.
+/// Returns the field at which decoding an object stopped, such as `.status.phase`.
 fn field_of(error: &serde_json::Error, json: &str) -> String {
-    let line_start: usize = json
-        .split_inclusive('\n')
-        .take(error.line().saturating_sub(1))
-        .map(str::len)
-        .sum();
-    let path = path_at(json, line_start + error.column());
+    let path = path_of_error(error, json);
     if path.is_empty() {
         "the object".to_owned()
     } else {
         path
     }
+}
+
+fn path_of_error(error: &serde_json::Error, json: &str) -> String {
+    let line_start: usize = json
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    let stop = line_start + error.column();
+    // Serde_json stops before a list or object that it only peeked at, and behind every other value.
+    let peeked = matches!(json.as_bytes().get(stop), Some(b'[' | b'{'));
+    path_at(json, stop + usize::from(peeked))
 }
 
 enum Frame<'a> {

@@ -26,7 +26,7 @@ impl Wire for PodWire<'_> {
 
 impl<'a> PodWire<'a> {
     /// Returns the containers of the pod's spec.
-    pub(super) fn containers(&self) -> &[ContainerSpec<'a>] {
+    pub(super) fn containers(&self) -> &[Obj<ContainerSpec<'a>>] {
         &self.spec.containers
     }
 }
@@ -37,11 +37,11 @@ struct Spec<'a> {
     #[serde(borrow)]
     node_name: Text<'a>,
     #[serde(borrow)]
-    init_containers: List<InitContainer<'a>>,
+    init_containers: List<Obj<InitContainer<'a>>>,
     #[serde(borrow)]
-    containers: List<ContainerSpec<'a>>,
+    containers: List<Obj<ContainerSpec<'a>>>,
     #[serde(borrow)]
-    volumes: List<Volume<'a>>,
+    volumes: List<Obj<Volume<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -82,11 +82,11 @@ struct Status<'a> {
     #[serde(borrow)]
     start_time: Loose<'a>,
     #[serde(borrow)]
-    conditions: List<ConditionWire<'a>>,
+    conditions: List<Obj<ConditionWire<'a>>>,
     #[serde(borrow)]
-    init_container_statuses: List<ContainerStatus<'a>>,
+    init_container_statuses: List<Obj<ContainerStatus<'a>>>,
     #[serde(borrow)]
-    container_statuses: List<ContainerStatus<'a>>,
+    container_statuses: List<Obj<ContainerStatus<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -208,7 +208,7 @@ impl Notes {
         &mut self,
         who: Who<'_>,
         place: &str,
-        statuses: &[ContainerStatus<'_>],
+        statuses: &[Obj<ContainerStatus<'_>>],
         image_of: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<Container> {
         statuses
@@ -264,7 +264,7 @@ impl Notes {
 }
 
 /// A generic ephemeral volume uses the PVC that Kubernetes names after pod and volume.
-fn claims(pod: &str, volumes: &[Volume<'_>]) -> Vec<String> {
+fn claims(pod: &str, volumes: &[Obj<Volume<'_>>]) -> Vec<String> {
     volumes
         .iter()
         .filter_map(|volume| match &volume.persistent_volume_claim {

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::{ReadOptions, read};
 use crate::capture::Capture;
-use crate::velero::{Phase, TaskKind, TaskRef};
+use crate::velero::{Phase, TaskKind};
 
+mod broken;
+mod completeness;
 mod objects;
 mod releases;
 

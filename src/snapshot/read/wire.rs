@@ -290,7 +290,7 @@ pub(super) struct Meta<'a> {
     #[serde(borrow)]
     pub(super) deletion_timestamp: Loose<'a>,
     #[serde(borrow)]
-    pub(super) owner_references: List<OwnerReference<'a>>,
+    pub(super) owner_references: List<Obj<OwnerReference<'a>>>,
     /// Most of an object's bytes; looked into only where it matters.
     #[serde(borrow)]
     pub(super) managed_fields: Option<&'a RawValue>,

@@ -56,7 +56,7 @@ struct TemplateMeta<'a> {
 #[serde(default)]
 struct TemplateSpec<'a> {
     #[serde(borrow)]
-    containers: List<ContainerSpec<'a>>,
+    containers: List<Obj<ContainerSpec<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -103,6 +103,7 @@ impl WorkloadWire<'_> {
             .iter()
             .find(|container| &*container.name == name)
             .or_else(|| containers.first())
+            .map(|container| &**container)
     }
 }
 
@@ -117,7 +118,13 @@ impl Notes {
         };
         self.managed_times(who, meta);
         let template_labels = wire.spec.template.metadata.labels.owned();
-        let container = wire.spec.template.spec.containers.first();
+        let container = wire
+            .spec
+            .template
+            .spec
+            .containers
+            .first()
+            .map(|first| &**first);
         DaemonSet {
             name: meta.name.owned(),
             created: self.created(who, meta),
