@@ -16,3 +16,6 @@ pub mod diagnose;
 pub mod replay;
 pub mod snapshot;
 pub mod velero;
+
+#[cfg(test)]
+mod testing;

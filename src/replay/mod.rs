@@ -19,6 +19,8 @@ mod limits;
 mod node_slots;
 mod prepare_queue;
 mod situation;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use node_slots::is_healthy;
 
