@@ -1,5 +1,7 @@
 //! When a task ends by itself at the latest.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Deadline, DeadlineWhat};
@@ -102,4 +104,33 @@ fn under(snapshot: &Snapshot, task: &Task, parent: &Parent) -> Option<Deadline> 
 
 fn after(time: Timestamp, seconds: i64) -> Option<Timestamp> {
     time.checked_add(SignedDuration::from_secs(seconds)).ok()
+}
+
+/// Tells in one gap for each kind which parents were not read.
+pub(super) fn unread_parents<'g>(of_tasks: impl Iterator<Item = &'g Gap>) -> Vec<Gap> {
+    let mut groups: BTreeMap<(&str, crate::snapshot::GapReason), BTreeSet<&str>> = BTreeMap::new();
+    let mut effect = String::new();
+    for gap in of_tasks {
+        groups
+            .entry((&gap.resource, gap.reason))
+            .or_default()
+            .insert(&gap.message);
+        effect.clone_from(&gap.effect);
+    }
+    groups
+        .into_iter()
+        .map(|((resource, reason), names)| {
+            let shown = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+            let more = match names.len().saturating_sub(3) {
+                0 => String::new(),
+                rest => format!(" and {rest} more"),
+            };
+            Gap {
+                resource: resource.to_owned(),
+                reason,
+                message: format!("{shown}{more} could not be read"),
+                effect: effect.clone(),
+            }
+        })
+        .collect()
 }
