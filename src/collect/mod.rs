@@ -5,3 +5,6 @@ pub mod cluster;
 pub mod error;
 pub mod files;
 pub mod kubectl_compat;
+
+#[cfg(test)]
+mod test_server;

@@ -23,6 +23,13 @@ pub(super) struct Question {
     pub(super) scope: Scope,
 }
 
+/// Selectors that narrow a list and are not part of its scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Narrowed {
+    pub(super) labels: Option<String>,
+    pub(super) fields: Option<String>,
+}
+
 /// How much of each object is asked for, and how far the list is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
@@ -100,7 +107,7 @@ impl Answer {
 pub(super) async fn list(
     asker: &Asker<'_>,
     question: Question,
-    fields: Option<&str>,
+    narrowed: &Narrowed,
     depth: Depth,
 ) -> Answer {
     let what = question.resource.plural();
@@ -108,13 +115,20 @@ pub(super) async fn list(
     let mut token: Option<String> = None;
     let mut restarted = Restarted::No;
     let failure = loop {
-        let path = path(&question, fields, depth, token.as_deref());
+        let path = path(&question, narrowed, depth, token.as_deref());
         match get_page(asker, &path, depth, what).await {
             Ok((page, next)) => {
                 pages.push(page);
                 match next {
-                    Some(next) if depth != Depth::AnyMetadata => token = Some(next),
-                    Some(_) | None => break None,
+                    None => break None,
+                    Some(_) if depth == Depth::AnyMetadata => break None,
+                    // Tokens name the last object of a page. One that comes back would never end.
+                    Some(next) if token.as_ref() == Some(&next) => {
+                        break Some(Failure::malformed(
+                            "the list does not go on: its continue token repeats",
+                        ));
+                    }
+                    Some(next) => token = Some(next),
                 }
             }
             Err(failure)
@@ -213,7 +227,7 @@ fn split(body: &str) -> Result<(Vec<Range<usize>>, Option<String>), Failure> {
     Ok((items, next))
 }
 
-fn path(question: &Question, fields: Option<&str>, depth: Depth, token: Option<&str>) -> String {
+fn path(question: &Question, narrowed: &Narrowed, depth: Depth, token: Option<&str>) -> String {
     let resource = question.resource;
     let mut path = if resource.group().is_empty() {
         format!("/api/{}", resource.version())
@@ -238,8 +252,11 @@ fn path(question: &Question, fields: Option<&str>, depth: Depth, token: Option<&
     }
     path.push('/');
     path.push_str(resource.plural());
-    if let Some(fields) = fields {
-        query.push(("fieldSelector", fields.to_owned()));
+    if let Some(labels) = &narrowed.labels {
+        query.push(("labelSelector", labels.clone()));
+    }
+    if let Some(fields) = &narrowed.fields {
+        query.push(("fieldSelector", fields.clone()));
     }
     if let Some(token) = token {
         query.push(("continue", token.to_owned()));

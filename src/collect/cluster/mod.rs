@@ -32,7 +32,7 @@ use crate::collect::kubectl_compat::{
     Cause, ClusterFlags, Environment, Progress, ResolvedCluster, build_client, resolve,
 };
 use crate::velero::TaskKind;
-use list::{Answer, Depth, Question, list};
+use list::{Answer, Depth, Narrowed, Question, list};
 use namespace::SearchError;
 use request::{Asker, Failure, FailureKind};
 
@@ -311,7 +311,7 @@ async fn ask_all(asker: &Asker<'_>, namespace: &str) -> Vec<Answer> {
                 | ResourceKind::Event => Scope::Namespace(namespace.to_owned()),
             },
         };
-        list(asker, question, None, Depth::Everything)
+        ask_one(asker, question)
     };
     let restores = async {
         let mut answers = join_all(RESTORE_TASKS.map(ask)).await;
@@ -338,7 +338,11 @@ async fn ask_targets(asker: &Asker<'_>, selectors: Vec<String>) -> Vec<Answer> {
             },
         })
     });
-    join_all(questions.map(|question| list(asker, question, None, Depth::Everything))).await
+    join_all(questions.map(|question| ask_one(asker, question))).await
+}
+
+async fn ask_one(asker: &Asker<'_>, question: Question) -> Answer {
+    list(asker, question, &Narrowed::default(), Depth::Everything).await
 }
 
 /// Runs a reading, and says after a second, and then every five, what it waits for.

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 
 use super::error::CollectError;
-use super::list::{Answer, Depth, Question, list};
+use super::list::{Answer, Depth, Narrowed, Question, list};
 use super::request::{Asker, Failure, FailureKind};
 use crate::capture::{ResourceKind, Scope};
 use crate::collect::kubectl_compat::{Cause, ClusterFlags, Environment, velero_namespace_hint};
@@ -138,25 +138,19 @@ struct Seen {
 }
 
 async fn look(asker: &Asker<'_>, place: Where) -> Seen {
+    let (scope, depth) = match place {
+        Where::DefaultNamespace => (
+            Scope::Namespace(DEFAULT_NAMESPACE.to_owned()),
+            Depth::AnyMetadata,
+        ),
+        Where::Everywhere => (Scope::Cluster, Depth::AllMetadata),
+    };
     let answers = join_all(signs().into_iter().map(|sign| {
-        let (scope, fields, depth) = match place {
-            // With a scope of one namespace the labels are checked here, not by the server.
-            Where::DefaultNamespace => (
-                Scope::Namespace(DEFAULT_NAMESPACE.to_owned()),
-                sign.field_selector(),
-                sign.depth_in_namespace(),
-            ),
-            Where::Everywhere => (
-                sign.scope_everywhere(),
-                sign.field_selector(),
-                Depth::AllMetadata,
-            ),
-        };
         let question = Question {
             resource: sign.resource,
-            scope,
+            scope: scope.clone(),
         };
-        async move { (sign, list(asker, question, fields.as_deref(), depth).await) }
+        async move { (sign, list(asker, question, &sign.narrowed(), depth).await) }
     }))
     .await;
     let mut seen = Seen {
@@ -226,29 +220,21 @@ fn signs() -> Vec<Sign> {
 }
 
 impl Sign {
-    fn field_selector(self) -> Option<String> {
+    fn narrowed(self) -> Narrowed {
         match self.by {
-            By::Name(name) => Some(format!("metadata.name={name}")),
-            By::Label(..) | By::Kind => None,
-        }
-    }
-
-    fn scope_everywhere(self) -> Scope {
-        match self.by {
-            By::Label(label, values) => Scope::Selected {
-                label_selector: format!("{label} in ({})", values.join(",")),
+            By::Name(name) => Narrowed {
+                labels: None,
+                fields: Some(format!("metadata.name={name}")),
             },
-            By::Name(_) | By::Kind => Scope::Cluster,
+            By::Label(label, values) => Narrowed {
+                labels: Some(format!("{label} in ({})", values.join(","))),
+                fields: None,
+            },
+            By::Kind => Narrowed::default(),
         }
     }
 
-    const fn depth_in_namespace(self) -> Depth {
-        match self.by {
-            By::Label(..) => Depth::AllMetadata,
-            By::Name(_) | By::Kind => Depth::AnyMetadata,
-        }
-    }
-
+    /// Checks the answer too: some proxies and old servers ignore a selector.
     fn fits(self, metadata: &Metadata) -> bool {
         match self.by {
             By::Name(name) => metadata.name == name,

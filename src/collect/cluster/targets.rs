@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::velero::Phase;
 
-/// The label with the Restore's name (v1.17.2 pkg/apis/velero/v1/labels_annotations.go).
+/// The label with the Restore's name (v1.17.2 `pkg/apis/velero/v1/labels_annotations.go`).
 const RESTORE_NAME: &str = "velero.io/restore-name";
 
 /// Longest selector. Percent-encoded it stays below the 8 KiB at which proxies cut a request line.

@@ -1,6 +1,6 @@
 //! Which cluster, user and namespace the kubeconfig and the flags name together.
 //!
-//! The order is that of client-go's `DirectClientConfig` (tools/clientcmd/client_config.go, v0.32):
+//! The order is that of client-go's `DirectClientConfig` (v0.32 `tools/clientcmd/client_config.go`):
 //! a flag beats the kubeconfig, and some flags clear what would contradict them.
 
 use std::collections::BTreeMap;

@@ -244,7 +244,7 @@ pub enum ConfigError {
         /// The time limit.
         limit: Duration,
     },
-    /// The credential plugin's answer is no ExecCredential.
+    /// The credential plugin's answer is no `ExecCredential`.
     #[error("credential plugin {command:?} gave an answer that cannot be used: {reason}")]
     ExecAnswer {
         /// The program.

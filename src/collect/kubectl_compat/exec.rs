@@ -16,11 +16,12 @@ use super::error::ConfigError;
 use super::kubeconfig::Exec;
 use super::{Progress, Stdin};
 
-/// Longest run of a plugin that cannot ask anybody anything. The slowest cloud command lines take a
-/// few seconds; one that hangs waits for input that never comes.
-pub(super) const SILENT_LIMIT: Duration = Duration::from_secs(30);
+/// Longest run of a plugin when nobody is there. The slowest cloud command lines take a few seconds;
+/// one that hangs waits for input that never comes.
+pub(super) const SILENT_LIMIT: Duration = Duration::from_secs(60);
 
-/// Longest run of a plugin that may be waiting for a person: a browser login with a second factor.
+/// Longest run of a plugin when somebody sits at the terminal: a browser login with a second factor,
+/// which plugins do with `interactiveMode: Never` too.
 pub(super) const INTERACTIVE_LIMIT: Duration = Duration::from_secs(300);
 
 /// What a plugin gave.
@@ -88,6 +89,10 @@ impl Run {
                 "apiVersion {api_version} is not supported; update the kubeconfig to client.authentication.k8s.io/v1"
             )));
         }
+        let limit = match stdin {
+            Stdin::Terminal => INTERACTIVE_LIMIT,
+            Stdin::NoTerminal => SILENT_LIMIT,
+        };
         let stdin = match exec.interactive_mode.as_deref() {
             Some("Never") => Stdin::NoTerminal,
             Some("Always") if stdin == Stdin::NoTerminal => {
@@ -123,10 +128,7 @@ impl Run {
             stdin,
             install_hint: exec.install_hint.clone(),
             api_version,
-            limit: match stdin {
-                Stdin::Terminal => INTERACTIVE_LIMIT,
-                Stdin::NoTerminal => SILENT_LIMIT,
-            },
+            limit,
         })
     }
 
@@ -174,8 +176,9 @@ impl Run {
         let Ok(output) = output.recv_timeout(self.limit) else {
             return Err(self.stop(&mut child));
         };
-        // A plugin that has closed its output and does not end is not waited for any longer than this.
-        let Some(status) = wait(&mut child, Duration::from_secs(5)).map_err(|e| self.broken(&e))?
+        // A plugin that has closed its output has nothing more to say.
+        const LINGER: Duration = Duration::from_secs(5);
+        let Some(status) = wait(&mut child, self.limit.min(LINGER)).map_err(|e| self.broken(&e))?
         else {
             return Err(self.stop(&mut child));
         };
@@ -203,15 +206,17 @@ impl Run {
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
-            .map_err(|source| match source.kind() {
-                io::ErrorKind::NotFound => ConfigError::ExecMissing {
-                    command: self.command.clone(),
-                    install_hint: self.install_hint.clone(),
-                },
-                _ => ConfigError::ExecStart {
-                    command: self.command.clone(),
-                    source,
-                },
+            .map_err(|source| {
+                let command = self.command.clone();
+                if source.kind() == io::ErrorKind::NotFound {
+                    let install_hint = self.install_hint.clone();
+                    ConfigError::ExecMissing {
+                        command,
+                        install_hint,
+                    }
+                } else {
+                    ConfigError::ExecStart { command, source }
+                }
             })
     }
 
@@ -236,7 +241,7 @@ impl Run {
         }
     }
 
-    /// Reads an ExecCredential. Its text never reaches a message: it holds a token.
+    /// Reads an `ExecCredential`. Its text never reaches a message: it holds a token.
     fn understand(&self, output: &str) -> Result<Credential, ConfigError> {
         let answer: Answer = serde_json::from_str(output).map_err(|error| {
             self.unusable(format!(

@@ -291,7 +291,7 @@ fn parse(text: &str) -> Result<Kubeconfig, Cause> {
     Ok(documents.into_iter().next().flatten().unwrap_or_default())
 }
 
-/// File names in a kubeconfig are relative to the kubeconfig (client-go GetAuthInfoFileReferences).
+/// File names in a kubeconfig are relative to the kubeconfig (client-go `GetAuthInfoFileReferences`).
 fn make_absolute(kubeconfig: &mut Kubeconfig, folder: &Path) {
     let resolve = |name: &mut Option<String>| {
         if let Some(text) = name

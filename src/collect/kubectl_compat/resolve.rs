@@ -169,7 +169,7 @@ async fn connection(
     })
 }
 
-/// Reads `server`; without a scheme it is http, as in kubectl (client-go rest/url_utils.go).
+/// Reads `server`; without a scheme it is http, as in kubectl (client-go `rest/url_utils.go`).
 fn server_uri(server: &str) -> Result<Uri, ConfigError> {
     let invalid = || ConfigError::InvalidServer {
         server: without_credentials(server),
@@ -271,10 +271,11 @@ async fn log_in(
                 name: provider.name,
             });
         }
-        let mut known = kube::config::AuthProviderConfig::default();
-        known.name = provider.name;
-        known.config = provider.config.into_iter().collect();
-        config.auth_info.auth_provider = Some(known);
+        config.auth_info.auth_provider = Some(kube::config::AuthProviderConfig {
+            name: provider.name,
+            config: provider.config.into_iter().collect(),
+            ..kube::config::AuthProviderConfig::default()
+        });
     } else if let Some(exec) = user.exec {
         let info = cluster_info(&config.cluster_url, cluster)?;
         let run = Run::prepare(user_name, &exec, env.stdin, Some(info))?;

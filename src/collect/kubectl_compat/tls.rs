@@ -70,17 +70,16 @@ impl PinningVerifier {
 }
 
 /// Returns whether the verifier's only objection is the place of the certificate in the chain. webpki
-/// checks the dates before it can give either answer (rustls-webpki 0.103 verify_cert.rs).
+/// checks the dates before it can give either answer (rustls-webpki 0.103 `verify_cert.rs`).
 fn objects_to_position_only(error: &rustls::Error) -> bool {
     let rustls::Error::InvalidCertificate(error) = error else {
         return false;
     };
-    match error {
-        CertificateError::UnknownIssuer => true,
+    if let CertificateError::Other(other) = error {
         // webpki's type is not public here; should its name change, the certificate is refused.
-        CertificateError::Other(other) => other.to_string().contains("CaUsedAsEndEntity"),
-        _ => false,
+        return other.to_string().contains("CaUsedAsEndEntity");
     }
+    *error == CertificateError::UnknownIssuer
 }
 
 impl ServerCertVerifier for PinningVerifier {
