@@ -530,3 +530,6 @@ fn actions(cause: &str, group: &[Crash<'_>]) -> Vec<Action> {
     ));
     actions
 }
+
+#[cfg(test)]
+mod tests;

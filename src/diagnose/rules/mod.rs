@@ -14,6 +14,8 @@ mod completion_stuck;
 mod config_drift;
 mod config_ignored;
 mod ends;
+#[cfg(test)]
+mod example;
 mod expose_blocked;
 mod expose_lost;
 mod foreign_data_mover;

@@ -233,3 +233,6 @@ fn actions(cause: &str, sets: &[&DaemonSet], pods: &[&NodeAgent]) -> Vec<Action>
         )],
     }
 }
+
+#[cfg(test)]
+mod tests;
