@@ -187,3 +187,6 @@ fn finding(
     finding.tasks = tasks;
     finding
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,6 +131,12 @@ fn has_outlived(
     case.age(started) >= previous_life.max(CURED_AFTER_SECONDS)
 }
 
+fn runs(agent: &NodeAgent) -> bool {
+    agent
+        .container_status()
+        .is_some_and(|container| matches!(container.state, ContainerState::Running { .. }))
+}
+
 fn is_evicted(agent: &NodeAgent) -> bool {
     agent.pod.phase == "Failed" && agent.pod.reason == "Evicted"
 }
@@ -268,9 +274,7 @@ fn config_cause(line: &str) -> Option<SaidCause> {
 /// does not run any more.
 fn last_words(case: &Case<'_, '_>, agent: &NodeAgent) -> Vec<Evidence> {
     let pod = words::pod_ref(&agent.pod);
-    let runs = agent
-        .container_status()
-        .is_some_and(|container| matches!(container.state, ContainerState::Running { .. }));
+    let runs = runs(agent);
     let messages = ends(agent)
         .filter(|end| !end.message.is_empty())
         .map(|end| {
@@ -299,6 +303,10 @@ fn last_words(case: &Case<'_, '_>, agent: &NodeAgent) -> Vec<Evidence> {
 
 /// What the ConfigMaps named by the agent's flags look like now, where its release ends on them.
 fn shown_by_the_config_map(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Why> {
+    if runs(agent) {
+        // It read a configuration that was sound.
+        return None;
+    }
     let profile = &agent.profile;
     let likely = |cause, source: String, value: String| {
         let mut evidence = container_evidence(agent);

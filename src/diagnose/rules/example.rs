@@ -253,7 +253,11 @@ fn assert_well_formed(finding: &Finding) {
 
 /// Names of the tasks of a finding.
 pub(super) fn task_names(finding: &Finding) -> Vec<&str> {
-    finding.tasks.iter().map(|task| task.name.as_str()).collect()
+    finding
+        .tasks
+        .iter()
+        .map(|task| task.name.as_str())
+        .collect()
 }
 
 /// Names of what blocks.

@@ -250,3 +250,6 @@ fn references(cause: &str) -> Vec<&'static str> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -237,3 +237,6 @@ fn finding(case: &Case<'_, '_>, reason: Reason, lost: &[(&TaskReplay<'_>, Eviden
     finding.tasks = tasks;
     finding
 }
+
+#[cfg(test)]
+mod tests;

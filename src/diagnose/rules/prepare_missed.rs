@@ -149,3 +149,6 @@ fn evidence(case: &Case<'_, '_>, node: &str, missed: &[Missed<'_, '_>]) -> Vec<E
     }
     evidence
 }
+
+#[cfg(test)]
+mod tests;

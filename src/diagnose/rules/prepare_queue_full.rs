@@ -134,3 +134,6 @@ fn actions() -> Vec<Action> {
         },
     ]
 }
+
+#[cfg(test)]
+mod tests;

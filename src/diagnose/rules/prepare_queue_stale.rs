@@ -223,3 +223,6 @@ fn finding(
     finding.tasks = tasks;
     finding
 }
+
+#[cfg(test)]
+mod tests;

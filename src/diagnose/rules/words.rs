@@ -289,3 +289,6 @@ pub(in crate::diagnose) fn earliest(
 ) -> Option<Timestamp> {
     times.into_iter().flatten().min()
 }
+
+#[cfg(test)]
+mod tests;

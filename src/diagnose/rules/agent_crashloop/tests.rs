@@ -108,7 +108,10 @@ fn an_agent_killed_for_memory_is_told_from_one_with_a_bad_config() {
         .iter()
         .map(|finding| (finding.cause.unwrap(), finding.node.as_deref().unwrap()))
         .collect();
-    assert_eq!(told, [("config-missing", "node-b"), ("oom-killed", "node-a")]);
+    assert_eq!(
+        told,
+        [("config-missing", "node-b"), ("oom-killed", "node-a")]
+    );
 }
 
 #[test]

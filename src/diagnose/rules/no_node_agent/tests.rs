@@ -27,7 +27,11 @@ fn not_ready(node: &str, seconds: i64) -> Value {
 #[test]
 fn a_namespace_without_a_daemon_set_has_no_agent() {
     let other = with(daemon_set(), "metadata.name", "log-shipper");
-    let other = with(other, "spec.template.metadata.labels", json!({"app": "log-shipper"}));
+    let other = with(
+        other,
+        "spec.template.metadata.labels",
+        json!({"app": "log-shipper"}),
+    );
     let objects = [server(), other, task("DataUpload", "du-1", "")];
     let found = propose(check, objects).findings;
     assert_eq!(found.len(), 1);
