@@ -89,3 +89,6 @@ fn looks_for_role(case: &Case<'_, '_>, agent: &NodeAgent) -> bool {
             .any(|task| task.accepted.is_some()),
     }
 }
+
+#[cfg(test)]
+mod tests;

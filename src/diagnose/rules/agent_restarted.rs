@@ -293,7 +293,13 @@ fn finding(
             words::describe_pod(&agent.pod.key.name),
         ];
     }
+    if finding.actions.is_empty() {
+        finding.actions = tasks.first().map(words::show_task).into_iter().collect();
+    }
     finding.references = vec!["velero-io/velero#8534", "velero-io/velero#7761"];
     finding.tasks = tasks;
     finding
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,3 +145,6 @@ fn actions(case: &Case<'_, '_>, stale: &[Stale<'_, '_>]) -> Vec<Action> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -243,3 +243,6 @@ fn actions(map: &str, cause: &str, agents: &[&NodeAgent]) -> Vec<Action> {
         },
     ]
 }
+
+#[cfg(test)]
+mod tests;

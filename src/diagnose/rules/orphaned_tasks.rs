@@ -174,3 +174,6 @@ fn affects(case: &Case<'_, '_>, orphans: &[&TaskReplay<'_>], tasks: &[TaskRef]) 
     affects.dedup();
     affects
 }
+
+#[cfg(test)]
+mod tests;

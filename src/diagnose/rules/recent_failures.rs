@@ -106,3 +106,6 @@ fn evidence(task: &Task) -> Vec<Evidence> {
     ));
     evidence
 }
+
+#[cfg(test)]
+mod tests;

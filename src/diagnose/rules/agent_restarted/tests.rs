@@ -1,0 +1,122 @@
+use serde_json::{Value, json};
+
+use super::super::example::*;
+use super::check;
+use crate::diagnose::finding::{Confidence, Finding, Severity};
+
+const RESUME: &str = "Resume InProgress dataupload failed with error oops, mark it as cancel";
+
+fn canceled(message: &str, node: &str, end: i64) -> Value {
+    let task = with(
+        task("DataUpload", "du-1", "Canceled"),
+        "status.message",
+        message,
+    );
+    let task = with(task, "status.node", node);
+    let task = with(task, "status.startTimestamp", ago(7200));
+    with(task, "status.completionTimestamp", ago(end))
+}
+
+fn restarted(node: &str, seconds: i64, reason: &str, exit_code: i64) -> Value {
+    let agent = agent_started(node, seconds);
+    with(
+        agent,
+        "status.containerStatuses.0.lastState.terminated",
+        json!({"reason": reason, "exitCode": exit_code, "finishedAt": ago(seconds + 2)}),
+    )
+}
+
+fn found(objects: Vec<Value>) -> Vec<Finding> {
+    propose(check, objects).findings
+}
+
+#[test]
+fn a_task_ended_by_a_starting_agent_was_harmed() {
+    let found = found(vec![
+        node("node-a"),
+        restarted("node-a", 3600, "OOMKilled", 137),
+        canceled(RESUME, "node-a", 3590),
+    ]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].severity, Severity::Warning);
+    assert_eq!(found[0].cause, Some("oom-killed"));
+    assert_eq!(found[0].node.as_deref(), Some("node-a"));
+    assert_eq!(found[0].since, Some(ago(3600).parse().unwrap()));
+    assert_eq!(task_names(&found[0]), ["du-1"]);
+}
+
+#[test]
+fn a_task_accepted_elsewhere_is_charged_to_the_agent_that_started() {
+    let message =
+        "Dataupload is in Accepted status during the node-agent starting, mark it as cancel";
+    let found = found(vec![
+        node("node-a"),
+        node("node-new"),
+        agent("node-a"),
+        restarted("node-new", 3600, "Error", 1),
+        canceled(message, "node-a", 3595),
+    ]);
+    assert_eq!(found[0].node.as_deref(), Some("node-new"));
+    assert_eq!(found[0].cause, Some("undetermined"));
+}
+
+#[test]
+fn a_node_that_came_back_is_told_from_an_agent_that_failed() {
+    let cause = |reason, code| {
+        found(vec![
+            node("node-a"),
+            restarted("node-a", 3600, reason, code),
+            canceled(RESUME, "node-a", 3590),
+        ])[0]
+            .cause
+    };
+    assert_eq!(cause("Unknown", 255), Some("node-restart"));
+    assert_eq!(cause("Error", 1), Some("undetermined"));
+}
+
+#[test]
+fn a_restart_that_harmed_nobody_or_long_ago_is_none() {
+    let harmless = with(canceled("", "node-a", 3590), "status.phase", "Completed");
+    assert!(
+        found(vec![
+            node("node-a"),
+            restarted("node-a", 3600, "OOMKilled", 137),
+            harmless
+        ])
+        .is_empty()
+    );
+    let day = 24 * 3600;
+    assert!(found(vec![node("node-a"), canceled(RESUME, "node-a", day)]).is_empty());
+    assert_eq!(
+        found(vec![node("node-a"), canceled(RESUME, "node-a", day - 1)]).len(),
+        1
+    );
+}
+
+#[test]
+fn a_task_that_stands_still_since_the_restart_may_not_be_resumed() {
+    let running = |start: i64, done: i64| {
+        let mut task = with(
+            task("DataUpload", "du-1", "InProgress"),
+            "status.node",
+            "node-a",
+        );
+        task["status"]["startTimestamp"] = ago(7200).into();
+        task["status"]["progress"] = json!({"bytesDone": done, "totalBytes": 100});
+        task["metadata"]["managedFields"] = json!([{
+            "manager": "node-agent-server", "operation": "Update", "time": ago(start + 30),
+            "fieldsV1": {"f:status": {"f:progress": {"f:bytesDone": {}}}}
+        }]);
+        found(vec![
+            node("node-a"),
+            restarted("node-a", start, "Error", 1),
+            task,
+            running_mover("du-1", 7300),
+        ])
+    };
+    assert!(running(899, 50).is_empty());
+    let found = running(900, 50);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].confidence, Confidence::Possible);
+    assert!(running(900, 100).is_empty());
+}
