@@ -5,7 +5,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::request::{Asker, Failure, FailureKind};
+use super::answer::{Failure, FailureKind};
+use super::request::Asker;
 use crate::capture::{Item, Listing, Outcome, ResourceKind, Scope, Text};
 
 /// Objects per page: what kubectl asks for.

@@ -8,6 +8,7 @@
 //! connect ─► Cluster ── collect ─► find Velero ─► lists (≤ 5 in flight) ─► restore targets ─► Capture
 //! ```
 
+mod answer;
 mod error;
 mod list;
 mod namespace;
@@ -32,9 +33,10 @@ use crate::collect::kubectl_compat::{
     Cause, ClusterFlags, Environment, Progress, ResolvedCluster, build_client, resolve,
 };
 use crate::velero::TaskKind;
+use answer::{Failure, FailureKind};
 use list::{Answer, Depth, Narrowed, Question, list};
 use namespace::SearchError;
-use request::{Asker, Failure, FailureKind};
+use request::Asker;
 
 /// A cluster that can be asked. Nothing was sent to it yet, except what a login needs.
 pub struct Cluster {
@@ -122,6 +124,10 @@ impl Cluster {
     }
 
     /// Returns the client, for what is not a list: logs, watches, actions.
+    ///
+    /// It never repeats a request and has no limit of its own but that for connecting: put
+    /// `tokio::time::timeout` round each call, and show errors by
+    /// [`error_text`](crate::collect::kubectl_compat::error_text).
     #[must_use]
     pub const fn client(&self) -> &kube::Client {
         &self.client

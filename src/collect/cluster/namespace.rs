@@ -6,11 +6,14 @@ use std::fmt;
 use futures_util::future::join_all;
 use serde::Deserialize;
 
+use super::answer::{Failure, FailureKind};
 use super::error::CollectError;
 use super::list::{Answer, Depth, Narrowed, Question, list};
-use super::request::{Asker, Failure, FailureKind};
+use super::request::Asker;
 use crate::capture::{ResourceKind, Scope};
-use crate::collect::kubectl_compat::{Cause, ClusterFlags, Environment, velero_namespace_hint};
+use crate::collect::kubectl_compat::{
+    Cause, ClusterFlags, Environment, printable, velero_namespace_hint,
+};
 use crate::velero::TaskKind;
 
 /// Velero's namespace, and how it was found.
@@ -269,7 +272,7 @@ fn namespaces(sign: Sign, answer: &Answer) -> BTreeSet<String> {
         .objects()
         .filter_map(|json| serde_json::from_str::<Object>(json).ok())
         .filter(|object| sign.fits(&object.metadata))
-        .map(|object| object.metadata.namespace)
+        .map(|object| printable(&object.metadata.namespace))
         .filter(|namespace| !namespace.is_empty())
         .collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::ConfigError;
+use super::error::{ConfigError, printable};
 use super::kubeconfig::{Cluster, Context, Kubeconfig, User};
 use super::{ClusterFlags, TlsVerify, present};
 
@@ -142,6 +142,8 @@ fn override_user(user: &mut User, flags: &ClusterFlags) -> Result<(), ConfigErro
         user.client_key = Some(key.to_owned());
         user.client_key_data = None;
     }
+    // kubectl 1.32 refuses a token beside a password and prefers the kubeconfig's token file to the flag.
+    // Whoever gives a token wants it used.
     if let Some(token) = present(flags.token.as_deref()) {
         user.token = Some(token.to_owned());
         user.token_file = None;
@@ -216,8 +218,8 @@ fn check(chosen: &Chosen) -> Result<(), ConfigError> {
 fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {
     // A kubeconfig of hundreds of clusters must not fill the screen.
     const SHOWN: usize = 10;
-    let all: Vec<&str> = names.map(String::as_str).collect();
-    let shown: Vec<&str> = all.iter().take(SHOWN).copied().collect();
+    let all: Vec<String> = names.map(|name| printable(name)).collect();
+    let shown: Vec<&str> = all.iter().take(SHOWN).map(String::as_str).collect();
     let shown = shown.join(", ");
     match all.len() {
         0 => "none".to_owned(),

@@ -23,11 +23,23 @@ impl Cause {
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&printable(&self.0))
     }
 }
 
 impl Error for Cause {}
+
+/// Escapes control characters: words of a server or of a file must not steer a terminal.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|character| {
+            let escaped = character.is_control().then(|| character.escape_default());
+            let plain = escaped.is_none().then_some(character);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
 
 /// Returns the messages along `source()`, joined by colons, leaving out what was said already.
 #[must_use]
@@ -311,7 +323,14 @@ impl ConfigError {
 fn hint(install_hint: &Option<String>) -> String {
     install_hint
         .as_deref()
-        .map(|hint| format!("; the kubeconfig says how to install it: {}", hint.trim()))
+        .map(|hint| {
+            // Hints of several lines are usual.
+            let lines: Vec<String> = hint.trim().lines().map(printable).collect();
+            format!(
+                "; the kubeconfig says how to install it: {}",
+                lines.join("\n")
+            )
+        })
         .unwrap_or_default()
 }
 

@@ -27,7 +27,7 @@ mod tests;
 
 pub use client::build_client;
 pub use environment::{Environment, Stdin};
-pub use error::{Cause, ConfigError, error_text};
+pub use error::{Cause, ConfigError, error_text, printable};
 pub use resolve::{Connection, ResolvedCluster, resolve};
 pub use velero_config::velero_namespace_hint;
 

@@ -254,13 +254,8 @@ async fn log_in(
 ) -> Result<Option<Timestamp>, ConfigError> {
     let mut identity = kubeconfig_identity(user_name, &user)?;
     let mut valid_until = None;
-    if let Some(token) = user.token {
-        config.auth_info.token = Some(token.into());
-    } else if let Some(file) = user.token_file {
-        // Read now, so that a missing file is named before anything else goes wrong; kube reads it
-        // again every minute.
-        read_file("token file", Path::new(&file))?;
-        config.auth_info.token_file = Some(file);
+    if user.token.is_some() || user.token_file.is_some() {
+        bearer(&mut config.auth_info, user.token, user.token_file)?;
     } else if let Some(username) = user.username {
         config.auth_info.username = Some(username);
         config.auth_info.password = Some(user.password.unwrap_or_default().into());
@@ -289,6 +284,35 @@ async fn log_in(
         config.auth_info.client_key_data = Some(BASE64.encode(key).into());
     }
     Ok(valid_until)
+}
+
+/// client-go reads a token file again and again and sends what it reads; the token beside it is only for
+/// the time when the file cannot be read (v0.32 `transport/round_trippers.go`).
+fn bearer(
+    auth: &mut kube::config::AuthInfo,
+    token: Option<String>,
+    file: Option<String>,
+) -> Result<(), ConfigError> {
+    let read = file
+        .as_deref()
+        .map(|file| read_file("token file", Path::new(file)))
+        .transpose();
+    match (read, token) {
+        (Ok(Some(text)), _) => {
+            let text = String::from_utf8_lossy(&text);
+            if text == text.trim() {
+                // kube reads the file again every minute.
+                auth.token_file = file;
+            } else {
+                // kube would put the line break into the header, and fail.
+                auth.token = Some(text.trim().to_owned().into());
+            }
+        }
+        (Ok(None) | Err(_), Some(token)) => auth.token = Some(token.into()),
+        (Err(error), None) => return Err(error),
+        (Ok(None), None) => {}
+    }
+    Ok(())
 }
 
 fn kubeconfig_identity(

@@ -194,6 +194,25 @@ async fn a_token_is_sent_over_tls() {
 }
 
 #[tokio::test]
+async fn a_token_file_is_read_trimmed_and_beats_the_token_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "token", "from-file\n");
+    let bare = write(folder.path(), "bare", "from-file");
+    let missing = folder.path().join("missing");
+    for (file, token, sent) in [
+        (&file, "", "Bearer from-file"),
+        (&file, "inline", "Bearer from-file"),
+        (&bare, "inline", "Bearer from-file"),
+        (&missing, "inline", "Bearer inline"),
+    ] {
+        let server = server(SERVER, SERVER_KEY);
+        let user = format!("token: '{token}', tokenFile: '{}'", file.display());
+        read(&server, &authority(AUTHORITY), &user).await.unwrap();
+        assert_eq!(server.asked()[0].header("authorization"), Some(sent));
+    }
+}
+
+#[tokio::test]
 async fn a_proxy_is_asked_for_a_tunnel_with_its_login() {
     // The proxy refuses, which shows that it was asked, and how.
     let proxy = Server::http(|_| Reply::status(403, "Forbidden", "no"));
