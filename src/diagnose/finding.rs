@@ -43,6 +43,8 @@ finding_ids! {
     PhaseRewound => "phase-rewound" [];
     /// Prepared, and its pod or volume is gone or ended.
     PreparedDoomed => "prepared-doomed" ["pod-missing", "pod-terminal", "volume-missing"];
+    /// It runs and its bytes stand still.
+    TransferStalled => "transfer-stalled" [];
     /// Running, and its mover pod is gone.
     MoverPodLost => "mover-pod-lost" [];
     /// The data path ended, the task did not.
@@ -85,6 +87,10 @@ finding_ids! {
     VersionSkew => "version-skew" [];
     /// Tasks that ended badly in the last 24 hours.
     RecentFailures => "recent-failures" ["prepare-timeout", "operation-timeout", "agent-start", "server-start", "pod-rejected", "data-path", "other"];
+    /// Every task of a Backup is final, the Backup is not.
+    BackupWaitsFinishedTasks => "backup-waits-finished-tasks" ["canceled-not-counted", "undetermined"];
+    /// A published fault of this version fits what is seen.
+    KnownBug => "known-bug" ["velero-8391", "velero-8394", "velero-8485", "velero-8579", "velero-9365", "velero-9659", "velero-9666", "velero-10007"];
     /// Unfinished tasks of a Backup or Restore that is final or gone.
     OrphanedTasks => "orphaned-tasks" [];
 }

@@ -43,17 +43,19 @@ fn suppresses(by: FindingId, other: FindingId, agents: AnyAgent) -> bool {
         FindingId::OwnerGone => {
             BROKEN_TASKS.contains(&other)
                 || NODE_ROWS.contains(&other)
-                || other == FindingId::PrepareMissed
+                || matches!(other, FindingId::PrepareMissed | FindingId::TransferStalled)
         }
         FindingId::PhaseRewound => {
             matches!(other, FindingId::PreparedDoomed | FindingId::CancelStuck)
         }
-        FindingId::CompletionStuck | FindingId::MoverPodLost => other == FindingId::CancelStuck,
+        FindingId::CompletionStuck | FindingId::MoverPodLost => {
+            matches!(other, FindingId::CancelStuck | FindingId::TransferStalled)
+        }
+        FindingId::CancelStuck => other == FindingId::TransferStalled,
         FindingId::SlotQueue
         | FindingId::PreparedStuck
         | FindingId::SlotsLeaked
         | FindingId::PreparedDoomed
-        | FindingId::CancelStuck
         | FindingId::ExposeBlocked
         | FindingId::PrepareMissed
         | FindingId::ExposeLost
@@ -68,7 +70,10 @@ fn suppresses(by: FindingId, other: FindingId, agents: AnyAgent) -> bool {
         | FindingId::AgentLabelMissing
         | FindingId::VersionSkew
         | FindingId::RecentFailures
-        | FindingId::OrphanedTasks => false,
+        | FindingId::OrphanedTasks
+        | FindingId::TransferStalled
+        | FindingId::BackupWaitsFinishedTasks
+        | FindingId::KnownBug => false,
     }
 }
 
@@ -79,7 +84,10 @@ fn without_agents(other: FindingId) -> bool {
         || NODE_ROWS.contains(&other)
         || matches!(
             other,
-            FindingId::PrepareQueueFull | FindingId::PrepareQueueStale | FindingId::PrepareMissed
+            FindingId::PrepareQueueFull
+                | FindingId::PrepareQueueStale
+                | FindingId::PrepareMissed
+                | FindingId::TransferStalled
         )
 }
 

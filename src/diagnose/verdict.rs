@@ -6,8 +6,7 @@ use super::case::{Case, CouldBe, Inconclusive};
 use super::finding::{Finding, FindingId, Severity};
 use super::{NodeVerdict, Verdict};
 use crate::replay::{NodeReplay, Situation, Working, is_healthy};
-use crate::snapshot::{GapReason, ResourceKind, SourceType};
-use crate::velero::TaskKind;
+use crate::snapshot::SourceType;
 
 /// Stuck, else unknown, else attention, else healthy.
 pub(super) fn of_all(findings: &[Finding], inconclusive: &[Inconclusive]) -> Verdict {
@@ -50,14 +49,9 @@ pub(super) fn open_questions(case: &Case<'_, '_>) -> Vec<Inconclusive> {
             first.task.phase.as_str(),
         )));
     }
-    let nothing_read = case.snapshot.source.source == SourceType::Files
-        && case.snapshot.tasks.is_empty()
-        && TaskKind::ALL.iter().any(|kind| {
-            case.snapshot.gaps.iter().any(|gap| {
-                gap.reason == GapReason::NotInInput
-                    && gap.resource == ResourceKind::Task(*kind).plural()
-            })
-        });
+    // Offline an empty answer is as likely an input that lacks the tasks as a cluster that has none.
+    let nothing_read =
+        case.snapshot.source.source == SourceType::Files && case.snapshot.tasks.is_empty();
     if nothing_read {
         open.push(critical("the input holds no task of any kind".to_owned()));
     }

@@ -24,6 +24,7 @@ pub use model::{
     RequestTime, Situation, SlotEntry, TaskReplay, TimeFrom, Trigger, Verb, Working,
 };
 pub(crate) use node_slots::is_healthy;
+pub(crate) use situation::{restore_wait, target_pod};
 
 /// Replays the admission of every unfinished task.
 #[must_use]

@@ -395,6 +395,8 @@ pub enum Situation {
     PodUnreadable,
     /// Row 8: Prepared, and its pod or volume is gone or ended.
     Doomed(Doom),
+    /// It runs, its pod runs, and its bytes have not changed for longer than any report takes.
+    Stalled,
     /// None of the above.
     Ordinary,
 }

@@ -147,6 +147,7 @@ pub(crate) fn is_healthy(task: &TaskReplay<'_>) -> bool {
         | Situation::PodEnded
         | Situation::DoneButPodGone { .. }
         | Situation::PodLost
+        | Situation::Stalled
         | Situation::Doomed(_) => false,
     };
     sound && !matches!(task.cancel, CancelState::Overdue { .. })

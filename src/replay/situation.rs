@@ -33,6 +33,13 @@ const POD_GONE_QUIET_SECONDS: i64 = 5 * 60;
 /// A DataDownload rebinds its volume after its pod is gone: three waits, each up to `operationTimeout`.
 const REBIND_WAITS: i64 = 3;
 
+/// How long bytes may stand still: the uploader reports every 10 seconds, and v1.15 holds its events back
+/// for minutes after a burst (velero-io/velero#8579).
+const STALLED_SECONDS: i64 = 15 * 60;
+
+/// How long a task may stand at 100 %: the repository is flushed and indexed after the last byte.
+const FLUSH_SECONDS: i64 = 60 * 60;
+
 /// Looks at every unfinished task.
 pub(super) fn of_all<'s>(
     snapshot: &'s Snapshot,
@@ -74,7 +81,7 @@ pub(super) fn node_of(snapshot: &Snapshot, task: &Task, pod: Option<&Pod>) -> Op
 
 /// Looks for the pod that a PodVolumeBackup or PodVolumeRestore names, by name and, where both carry
 /// one, by UID: a pod that was replaced is another pod.
-pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
+pub(crate) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'s Pod> {
     let Some(target) = &task.pod else {
         return Observed::Absent;
     };
@@ -89,7 +96,7 @@ pub(super) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'
 }
 
 /// Returns the init container `restore-wait`, in which the restored pod waits for its volumes.
-pub(super) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
+pub(crate) fn restore_wait(pod: &Pod) -> Option<&ContainerState> {
     pod.init_containers
         .iter()
         .find(|container| container.name == "restore-wait")
@@ -220,10 +227,15 @@ impl<'s> Look<'_, 's> {
             Phase::Other(_) => Situation::UnknownPhase,
             Phase::Prepared => self.prepared(facts),
             Phase::InProgress | Phase::Canceling => {
-                if facts.mover == Mover::MoverPod {
+                let situation = if facts.mover == Mover::MoverPod {
                     self.running(facts)
                 } else {
                     Situation::Ordinary
+                };
+                if situation == Situation::Ordinary && self.is_stalled(facts) {
+                    Situation::Stalled
+                } else {
+                    situation
                 }
             }
             Phase::New | Phase::Accepted | Phase::Canceled | Phase::Completed | Phase::Failed => {
@@ -346,6 +358,28 @@ impl<'s> Look<'_, 's> {
                 }
             }
         }
+    }
+
+    /// Whether a task that runs has provably made no progress for longer than any report takes. One look
+    /// proves it only by managedFields: every change of the bytes is a write of the node-agent.
+    fn is_stalled(&self, facts: &Facts<'_, 's>) -> bool {
+        let task = facts.task;
+        if task.phase != Phase::InProgress
+            || task.cancel == Cancel::Requested
+            || task.writes.managed_fields == ManagedFields::LeftOut
+        {
+            return false;
+        }
+        let done = task.progress.is_some_and(|progress| {
+            progress.total_bytes > 0 && progress.bytes_done >= progress.total_bytes
+        });
+        let quiet = if done {
+            FLUSH_SECONDS
+        } else {
+            STALLED_SECONDS.max(self.options.threshold_seconds)
+        };
+        // An agent that started since has to take the task up again first.
+        self.older_than(task.writes.node_agent.max(facts.agent_start), quiet)
     }
 
     fn target_is_unbound(&self, task: &Task) -> bool {
@@ -516,6 +550,7 @@ fn entry(facts: &Facts<'_, '_>, situation: Situation) -> SlotEntry {
         | Situation::PodJustGone
         | Situation::PodUnreadable
         | Situation::Doomed(_)
+        | Situation::Stalled
         | Situation::Ordinary => {}
     }
     match facts.task.phase {

@@ -45,6 +45,7 @@ fn cause(task: &TaskReplay<'_>) -> Option<&'static str> {
         | Situation::PodJustGone
         | Situation::PodUnreadable
         | Situation::Doomed(_)
+        | Situation::Stalled
         | Situation::Ordinary => None,
     }
 }

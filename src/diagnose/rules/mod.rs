@@ -8,6 +8,7 @@ mod accepts;
 mod agent_crashloop;
 mod agent_label_missing;
 mod agent_restarted;
+mod backup_waits_finished_tasks;
 mod broken;
 mod cancel_stuck;
 mod completion_stuck;
@@ -19,6 +20,7 @@ mod example;
 mod expose_blocked;
 mod expose_lost;
 mod foreign_data_mover;
+mod known_bug;
 mod mover_pod_lost;
 mod no_node_agent;
 mod node_slots;
@@ -30,6 +32,8 @@ mod prepare_queue_full;
 mod prepare_queue_stale;
 mod prepared_doomed;
 mod recent_failures;
+mod restore_target;
+mod transfer_stalled;
 mod version_skew;
 mod words;
 
@@ -42,6 +46,7 @@ pub(in crate::diagnose) const RULES: &[Check] = &[
     agent_crashloop::check,
     agent_label_missing::check,
     agent_restarted::check,
+    backup_waits_finished_tasks::check,
     cancel_stuck::check,
     completion_stuck::check,
     config_drift::check,
@@ -49,6 +54,7 @@ pub(in crate::diagnose) const RULES: &[Check] = &[
     expose_blocked::check,
     expose_lost::check,
     foreign_data_mover::check,
+    known_bug::check,
     mover_pod_lost::check,
     no_node_agent::check,
     node_slots::check,
@@ -60,5 +66,7 @@ pub(in crate::diagnose) const RULES: &[Check] = &[
     prepare_queue_stale::check,
     prepared_doomed::check,
     recent_failures::check,
+    restore_target::check,
+    transfer_stalled::check,
     version_skew::check,
 ];

@@ -155,6 +155,7 @@ impl<'s> Look<'_, 's> {
             | Situation::PodJustGone
             | Situation::PodUnreadable
             | Situation::Doomed(_)
+            | Situation::Stalled
             | Situation::Ordinary => {}
         }
         if is_ignored(&task.profile, task.task) {

@@ -74,6 +74,7 @@ impl<'s> Look<'_, 's> {
             | Situation::Finishing
             | Situation::PodLost
             | Situation::PodJustGone
+            | Situation::Stalled
             | Situation::Ordinary => {}
         }
         self.slot_gate(task)

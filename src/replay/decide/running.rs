@@ -27,6 +27,7 @@ impl<'s> Look<'_, 's> {
             | Situation::UnknownPhase
             | Situation::Rewound { .. }
             | Situation::Doomed(_)
+            | Situation::Stalled
             | Situation::Ordinary => "it runs: its end is taken from the data path",
         };
         let trigger = if task.mover == Mover::MoverPod {
