@@ -1,11 +1,13 @@
 //! Who accepted what and when, and who waits in New although nothing holds it back: the common ground
 //! of `expose-lost`, `accept-blocked` and `prepare-queue-stale`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::diagnose::case::Case;
-use crate::replay::{Mover, Situation, TaskReplay, Verb};
-use crate::snapshot::{Cancel, ContainerState, NodeAgent, Observed, Task};
+use crate::replay::{Mover, NodeReplay, Situation, TaskReplay, Verb};
+use crate::snapshot::{Cancel, ContainerState, Observed, Task};
 use crate::velero::profile::StartTimestamp;
 use crate::velero::{Phase, Profile, TaskKind, TaskRef};
 
@@ -31,22 +33,6 @@ pub(in crate::diagnose) fn acceptor(task: &Task) -> Option<&str> {
     }
 }
 
-/// Returns the newest accept of a kind, by the agent of one node or by any.
-pub(in crate::diagnose) fn last_accept(
-    case: &Case<'_, '_>,
-    profile: &Profile,
-    kind: TaskKind,
-    node: Option<&str>,
-) -> Option<Timestamp> {
-    case.snapshot
-        .tasks
-        .values()
-        .filter(|task| task.reference.kind == kind)
-        .filter(|task| node.is_none() || acceptor(task) == node)
-        .filter_map(|task| accepted_at(task, profile))
-        .max()
-}
-
 /// A New task that its agent would accept now, and has not.
 #[derive(Clone, Debug)]
 pub(in crate::diagnose) struct Ignored<'a, 's> {
@@ -63,21 +49,116 @@ pub(in crate::diagnose) struct Ignored<'a, 's> {
 /// Returns the New tasks that a working agent would accept now and that waited beyond the threshold
 /// although their agents accepted nothing of their kind in that time: while they do, it is a queue.
 pub(in crate::diagnose) fn ignored<'a, 's>(case: &Case<'a, 's>) -> Vec<Ignored<'a, 's>> {
+    let index = Index::of(case);
+    // Thousands of tasks may wait; what their agents do is the same for each of a kind, node and release.
+    let mut grounds: BTreeMap<(TaskKind, Option<String>, &str), Ground<'a>> = BTreeMap::new();
     case.tasks()
         .filter(|task| is_new_with_a_mover(task))
         .filter(|task| task.decision.verb == Verb::Accept)
         .filter_map(|task| {
+            let kind = task.task.reference.kind;
             let node = bound_to(case, task);
-            let since = free_since(case, task, node.as_deref())?;
+            let ground = grounds
+                .entry((kind, node.clone(), task.profile.since))
+                .or_insert_with(|| Ground::of(case, &index, task, node.as_deref()));
+            let since = free_since(case, task, ground)?;
             let patience = patience(case, task);
             (case.age(since) >= patience).then(|| Ignored {
-                busy_with: busy_with(case, task, node.as_deref()),
+                busy_with: ground.busy_with,
                 task,
                 node,
                 since,
             })
         })
         .collect()
+}
+
+/// The tasks by who accepted them, gathered in one pass.
+struct Index<'a, 's> {
+    accepted: BTreeMap<(TaskKind, &'s str), Vec<&'s Task>>,
+    /// The first task without a pod that an agent may still be exposing.
+    exposing: BTreeMap<(TaskKind, &'s str), &'a TaskRef>,
+}
+
+impl<'a, 's> Index<'a, 's> {
+    fn of(case: &Case<'a, 's>) -> Self {
+        let mut accepted: BTreeMap<_, Vec<&'s Task>> = BTreeMap::new();
+        for task in case.snapshot.tasks.values() {
+            // One whose acceptor is not known still shows that somebody accepts its kind.
+            let key = (task.reference.kind, acceptor(task).unwrap_or_default());
+            accepted.entry(key).or_default().push(task);
+        }
+        let mut exposing = BTreeMap::new();
+        for task in case.tasks() {
+            if task.task.phase == Phase::Accepted
+                && matches!(task.pod, Observed::Absent)
+                && let Some(name) = acceptor(task.task)
+            {
+                let key = (task.task.reference.kind, name);
+                exposing.entry(key).or_insert(&task.task.reference);
+            }
+        }
+        Self { accepted, exposing }
+    }
+
+    /// Returns the newest accept of a kind, by the agent of one node or by any.
+    fn last_accept(
+        &self,
+        profile: &Profile,
+        kind: TaskKind,
+        node: Option<&str>,
+    ) -> Option<Timestamp> {
+        self.accepted
+            .iter()
+            .filter(|((of, name), _)| *of == kind && node.is_none_or(|node| *name == node))
+            .flat_map(|(_, tasks)| tasks)
+            .filter_map(|task| accepted_at(task, profile))
+            .max()
+    }
+}
+
+/// What the agents that may accept a task do: the same for all tasks of a kind, node and release.
+struct Ground<'a> {
+    /// When the first of them started; `None` if none works, or one's start is not known.
+    agent_start: Option<Timestamp>,
+    /// Their last accept of the kind.
+    last_accept: Option<Timestamp>,
+    /// A task of the kind without a pod, accepted by a working agent that may still be exposing it.
+    /// Where any agent may accept, all of them have to be busy.
+    busy_with: Option<&'a TaskRef>,
+}
+
+impl<'a> Ground<'a> {
+    fn of<'s>(
+        case: &Case<'a, 's>,
+        index: &Index<'a, 's>,
+        task: &TaskReplay<'s>,
+        node: Option<&str>,
+    ) -> Self {
+        let kind = task.task.reference.kind;
+        let working: Vec<&NodeReplay<'s>> = case
+            .replay
+            .nodes
+            .values()
+            .filter(|replay| replay.working.is_yes())
+            .filter(|replay| node.is_none_or(|node| replay.node == node))
+            .collect();
+        // Of several agents the first to start could have taken it; an unknown start proves nothing.
+        let starts: Option<Vec<Timestamp>> = working
+            .iter()
+            .filter_map(|replay| replay.agent)
+            .map(|agent| agent.started_at)
+            .collect();
+        let busy: Option<Vec<&'a TaskRef>> = working
+            .iter()
+            .map(|replay| index.exposing.get(&(kind, replay.node.as_str())).copied())
+            .collect();
+        Self {
+            agent_start: starts.and_then(|starts| starts.into_iter().min()),
+            last_accept: index.last_accept(&task.profile, kind, node),
+            busy_with: busy.and_then(|busy| busy.first().copied()),
+        }
+    }
 }
 
 /// Whether a task passes the gate from New to Accepted and nobody wants it ended.
@@ -104,28 +185,16 @@ fn bound_to(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<String> {
 
 /// Since when the task could have been accepted: its own creation, that of its target, the start of the
 /// agents that may, and their last accept of its kind. `None` if no agent works that may.
-fn free_since(case: &Case<'_, '_>, task: &TaskReplay<'_>, node: Option<&str>) -> Option<Timestamp> {
-    let agents: Vec<&NodeAgent> = case
-        .replay
-        .nodes
-        .values()
-        .filter(|replay| replay.working.is_yes())
-        .filter(|replay| node.is_none_or(|node| replay.node == node))
-        .filter_map(|replay| replay.agent)
-        .collect();
-    // Of several agents the first to start could have taken it; an unknown start proves nothing.
-    let agent_start = agents
-        .iter()
-        .map(|agent| agent.started_at)
-        .collect::<Option<Vec<_>>>()?
-        .into_iter()
-        .min()?;
-    let created = task.task.created?;
+fn free_since(
+    case: &Case<'_, '_>,
+    task: &TaskReplay<'_>,
+    ground: &Ground<'_>,
+) -> Option<Timestamp> {
+    let required = task.task.created?.max(ground.agent_start?);
     [
-        Some(created),
-        Some(agent_start),
+        Some(required),
         target_since(case, task.task),
-        last_accept(case, &task.profile, task.task.reference.kind, node),
+        ground.last_accept,
     ]
     .into_iter()
     .flatten()
@@ -168,33 +237,4 @@ fn patience(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> i64 {
     } else {
         case.threshold()
     }
-}
-
-/// A task of the same kind without a pod, accepted by a working agent that may still be exposing it.
-/// Where any agent may accept, all of them have to be busy.
-fn busy_with<'a, 's>(
-    case: &Case<'a, 's>,
-    task: &TaskReplay<'s>,
-    node: Option<&str>,
-) -> Option<&'a TaskRef> {
-    let kind = task.task.reference.kind;
-    let busy_on = |name: &str| {
-        case.tasks()
-            .find(|other| {
-                other.task.reference.kind == kind
-                    && other.task.phase == Phase::Accepted
-                    && matches!(other.pod, Observed::Absent)
-                    && acceptor(other.task) == Some(name)
-            })
-            .map(|other| &other.task.reference)
-    };
-    let mut busy = case
-        .replay
-        .nodes
-        .values()
-        .filter(|replay| replay.working.is_yes())
-        .filter(|replay| node.is_none_or(|node| replay.node == node))
-        .map(|replay| busy_on(&replay.node));
-    let first = busy.next()??;
-    busy.all(|other| other.is_some()).then_some(first)
 }
