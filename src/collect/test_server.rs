@@ -46,7 +46,7 @@ impl Asked {
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
-    body: String,
+    body: Vec<u8>,
     way: Way,
 }
 
@@ -69,7 +69,7 @@ impl Reply {
                 ("Content-Type".to_owned(), "application/json".to_owned()),
                 ("Date".to_owned(), DATE.to_owned()),
             ],
-            body: body.into(),
+            body: body.into().into_bytes(),
             way: Way::Whole,
         }
     }
@@ -130,6 +130,14 @@ impl Reply {
         self.headers.retain(|(known, _)| known != name);
         self.headers.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Compresses the body, whether the client can read that or not.
+    pub(crate) fn gzip(mut self) -> Self {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(&self.body).unwrap();
+        self.body = encoder.finish().unwrap();
+        self.header("Content-Encoding", "gzip")
     }
 
     pub(crate) fn without_date(mut self) -> Self {
@@ -345,23 +353,20 @@ fn answer<S: Read + Write>(stream: &mut BufReader<S>, reply: &Reply) -> bool {
             .concat()
         })
         .collect();
-    let mut text = format!(
-        "HTTP/1.1 {} Some Words
-{headers}Content-Length: {}
-
-",
+    let head = format!(
+        "HTTP/1.1 {} Some Words\r\n{headers}Content-Length: {}\r\n\r\n",
         reply.status,
         reply.body.len()
     );
     let is_cut = matches!(reply.way, Way::Cut);
-    text.push_str(if is_cut {
+    let body = if is_cut {
         &reply.body[..reply.body.len() / 2]
     } else {
         &reply.body
-    });
+    };
     let sent = stream
         .get_mut()
-        .write_all(text.as_bytes())
+        .write_all(&[head.as_bytes(), body].concat())
         .and_then(|()| stream.get_mut().flush());
     sent.is_ok() && !is_cut
 }

@@ -100,6 +100,16 @@ async fn pages_are_read_to_the_end_and_kept_word_for_word() {
 }
 
 #[tokio::test]
+async fn a_compressed_page_is_kept_as_it_was_before() {
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DATA_UPLOADS => Reply::list(&[r#"{"a": 1}"#], "").gzip(),
+        _ => Reply::empty(),
+    });
+    let capture = read(&server).await.capture;
+    assert_eq!(texts(&capture, listing(&capture, DU)), [r#"{"a": 1}"#]);
+}
+
+#[tokio::test]
 async fn every_resource_is_asked_for_once_and_only_with_get() {
     let server = Server::http(|_| Reply::empty());
     let capture = read(&server).await.capture;

@@ -2,6 +2,7 @@
 
 mod exec;
 mod kubeconfig;
+mod proxy;
 mod tls;
 
 use std::path::{Path, PathBuf};

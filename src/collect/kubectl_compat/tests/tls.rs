@@ -1,5 +1,5 @@
-//! Which server certificates are trusted, which client certificates are shown, and the way through a
-//! proxy: against a real TLS server.
+//! Which server certificates are trusted and which client certificates are shown: against a real TLS
+//! server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,9 +8,9 @@ use super::{ClusterFlags, Environment, env_with, quiet, write};
 use crate::collect::cluster::{CollectOptions, connect};
 use crate::collect::test_server::{Identity, Reply, Server};
 
-const AUTHORITY: &str = include_str!("../testdata/authority.pem");
-const SERVER: &str = include_str!("../testdata/server.pem");
-const SERVER_KEY: &str = include_str!("../testdata/server.key.pem");
+pub(super) const AUTHORITY: &str = include_str!("../testdata/authority.pem");
+pub(super) const SERVER: &str = include_str!("../testdata/server.pem");
+pub(super) const SERVER_KEY: &str = include_str!("../testdata/server.key.pem");
 const SELF_SIGNED: &str = include_str!("../testdata/self-signed.pem");
 const SELF_SIGNED_KEY: &str = include_str!("../testdata/self-signed.key.pem");
 const EXPIRED: &str = include_str!("../testdata/expired.pem");
@@ -22,7 +22,7 @@ const CLIENT: &str = include_str!("../testdata/client.pem");
 const CLIENT_V1: &str = include_str!("../testdata/client-v1.pem");
 const CLIENT_KEY: &str = include_str!("../testdata/client.key.pem");
 
-fn server(certificate: &'static str, key: &'static str) -> Server {
+pub(super) fn server(certificate: &'static str, key: &'static str) -> Server {
     let identity = Identity {
         certificate,
         key,
@@ -32,7 +32,7 @@ fn server(certificate: &'static str, key: &'static str) -> Server {
 }
 
 /// Reads once through a kubeconfig; returns the words of what went wrong.
-async fn read(server: &Server, cluster: &str, user: &str) -> Result<(), String> {
+pub(super) async fn read(server: &Server, cluster: &str, user: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let cluster = format!("server: '{}', {cluster}", server.url());
     let file = write(folder.path(), "config", &super::one(&cluster, user));
@@ -55,7 +55,7 @@ async fn read_with(flags: &ClusterFlags, env: &Environment) -> Result<(), String
         .map_err(|error| words(&error))
 }
 
-fn authority(pem: &str) -> String {
+pub(super) fn authority(pem: &str) -> String {
     format!("certificate-authority-data: '{}'", BASE64.encode(pem))
 }
 
@@ -210,24 +210,4 @@ async fn a_token_file_is_read_trimmed_and_beats_the_token_beside_it() {
         read(&server, &authority(AUTHORITY), &user).await.unwrap();
         assert_eq!(server.asked()[0].header("authorization"), Some(sent));
     }
-}
-
-#[tokio::test]
-async fn a_proxy_is_asked_for_a_tunnel_with_its_login() {
-    // The proxy refuses, which shows that it was asked, and how.
-    let proxy = Server::http(|_| Reply::status(403, "Forbidden", "no"));
-    let server = server(SERVER, SERVER_KEY);
-    let cluster = format!(
-        "{}, proxy-url: 'http://me:p%40ss@{}'",
-        authority(AUTHORITY),
-        proxy.address()
-    );
-    let error = read(&server, &cluster, "").await.unwrap_err();
-    assert!(!error.contains("p%40ss"), "{error}");
-    let asked = &proxy.asked()[0];
-    assert_eq!(asked.method, "CONNECT");
-    assert_eq!(asked.path, server.address());
-    let login = format!("Basic {}", BASE64.encode("me:p@ss"));
-    assert_eq!(asked.header("proxy-authorization"), Some(login.as_str()));
-    assert!(server.asked().is_empty());
 }
