@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{
     Coverage, Gap, GapReason, IsNodeAgent, NowFrom, ObjectKey, Observed, ParentKind, ResourceKind,
-    Snapshot, SourceHead, SourceType,
+    Snapshot, SourceHead,
 };
 use crate::capture::{Capture, Item, Listing, LogFile};
 use crate::velero::{
@@ -18,16 +18,20 @@ use crate::velero::{
 };
 use agents::Candidate;
 use coverage::Coverages;
+use newest::Newest;
 use notes::{ManagedTimes, Notes};
 use wire::Wire as _;
 use workloads::{ConfigMapWire, WorkloadWire};
 
 mod agents;
 mod coverage;
+mod decode_error;
 mod events;
 mod namespace;
+mod newest;
 mod nodes;
 mod notes;
+mod now;
 mod parents;
 mod pods;
 mod start_log;
@@ -57,7 +61,7 @@ pub struct ReadOptions {
 /// Reads a snapshot. What cannot be read is in [`Snapshot::gaps`].
 #[must_use]
 pub fn read(capture: &Capture, options: &ReadOptions) -> Snapshot {
-    let given = given_now(capture, options);
+    let given = now::given_now(capture, options);
     let mut notes = Notes::new(match given {
         Some(_) => ManagedTimes::Skip,
         None => ManagedTimes::Count,
@@ -76,17 +80,7 @@ pub fn read(capture: &Capture, options: &ReadOptions) -> Snapshot {
             found.take(reader, listing, item);
         }
     }
-    found.into_snapshot(capture, options, given, notes, coverages)
-}
-
-/// "Now", where it is given: a server's clock, `--now`, or the time of a capture file.
-fn given_now(capture: &Capture, options: &ReadOptions) -> Option<(Timestamp, NowFrom)> {
-    let manifest = &capture.manifest;
-    let flag = match manifest.source {
-        SourceType::Files => options.now.map(|now| (now, NowFrom::Flag)),
-        SourceType::Cluster => None,
-    };
-    flag.or_else(|| manifest.taken_at.map(|now| (now, manifest.now_from)))
+    found.into_snapshot(capture, options, given, notes, &coverages)
 }
 
 /// What is at hand while one object is read.
@@ -129,38 +123,6 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Objects by key; of two copies of one object the newer stays.
-struct Newest<K, T>(BTreeMap<K, (Option<u64>, T)>);
-
-impl<K, T> Default for Newest<K, T> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<K: Ord, T> Newest<K, T> {
-    fn put(&mut self, key: K, version: Option<u64>, value: T) {
-        let is_older = |(there, _): &(Option<u64>, T)| match (there, version) {
-            (Some(there), Some(version)) => *there > version,
-            (Some(_) | None, Some(_) | None) => false,
-        };
-        if !self.0.get(&key).is_some_and(is_older) {
-            self.0.insert(key, (version, value));
-        }
-    }
-
-    fn into_values(self) -> impl Iterator<Item = T> {
-        self.0.into_values().map(|(_, value)| value)
-    }
-
-    fn into_map(self) -> BTreeMap<K, T> {
-        self.0
-            .into_iter()
-            .map(|(key, (_, value))| (key, value))
-            .collect()
-    }
-}
-
 /// The objects found so far.
 #[derive(Default)]
 struct Found<'a> {
@@ -191,8 +153,8 @@ impl<'a> Found<'a> {
             ResourceKind::Pod => {
                 if let Some(wire) = reader.decode::<pods::PodWire<'a>>(listing, item) {
                     let candidate = reader.candidate(&wire);
-                    self.pods
-                        .put(key(wire.meta()), wire.meta().version(), candidate);
+                    let key = candidate.pod.key.clone();
+                    self.pods.put(key, wire.meta().version(), candidate);
                 }
             }
             ResourceKind::Backup => {
@@ -218,11 +180,45 @@ impl<'a> Found<'a> {
                         .put(wire.meta().name.owned(), wire.meta().version(), server);
                 }
             }
-            ResourceKind::Node
-            | ResourceKind::ConfigMap
-            | ResourceKind::PersistentVolumeClaim
-            | ResourceKind::VolumeSnapshot
-            | ResourceKind::Event => self.take_other(reader, listing, item),
+            ResourceKind::Node => {
+                if let Some(wire) = reader.decode::<nodes::NodeWire<'_>>(listing, item) {
+                    let node = reader.notes.node(&wire);
+                    self.nodes
+                        .put(node.name.clone(), wire.meta().version(), node);
+                }
+            }
+            ResourceKind::ConfigMap => {
+                if let Some(wire) = reader.decode_own::<ConfigMapWire<'a>>(listing, item) {
+                    let (name, version) = (wire.meta().name.owned(), wire.meta().version());
+                    self.config_maps.put(name, version, wire);
+                }
+            }
+            ResourceKind::PersistentVolumeClaim => {
+                if let Some(wire) = reader.decode::<storage::ClaimWire<'_>>(listing, item) {
+                    let claim = reader.notes.claim(&wire);
+                    self.claims
+                        .put(claim.key.clone(), wire.meta().version(), claim);
+                }
+            }
+            ResourceKind::VolumeSnapshot => {
+                if let Some(wire) = reader.decode::<storage::VolumeSnapshotWire<'_>>(listing, item)
+                {
+                    let snapshot = reader.notes.volume_snapshot(&wire);
+                    self.volume_snapshots.put(
+                        snapshot.key.clone(),
+                        wire.meta().version(),
+                        snapshot,
+                    );
+                }
+            }
+            ResourceKind::Event => {
+                if let Some(wire) = reader.decode::<events::EventWire<'_>>(listing, item) {
+                    let meta = wire.meta();
+                    let key = ObjectKey::new(&meta.namespace, &meta.name);
+                    let event = reader.notes.event(&wire);
+                    self.events.put(key, meta.version(), event);
+                }
+            }
         }
     }
 
@@ -244,44 +240,13 @@ impl<'a> Found<'a> {
         map.put(parent.reference.name.clone(), wire.meta().version(), parent);
     }
 
-    fn take_other(&mut self, reader: &mut Reader<'_, 'a>, listing: &Listing, item: &Item) {
-        if listing.resource == ResourceKind::Node {
-            if let Some(wire) = reader.decode::<nodes::NodeWire<'_>>(listing, item) {
-                let node = reader.notes.node(&wire);
-                self.nodes
-                    .put(node.name.clone(), wire.meta().version(), node);
-            }
-        } else if listing.resource == ResourceKind::ConfigMap {
-            if let Some(wire) = reader.decode_own::<ConfigMapWire<'a>>(listing, item) {
-                let (name, version) = (wire.meta().name.owned(), wire.meta().version());
-                self.config_maps.put(name, version, wire);
-            }
-        } else if listing.resource == ResourceKind::PersistentVolumeClaim {
-            if let Some(wire) = reader.decode::<storage::ClaimWire<'_>>(listing, item) {
-                let claim = reader.notes.claim(&wire);
-                self.claims
-                    .put(key(wire.meta()), wire.meta().version(), claim);
-            }
-        } else if listing.resource == ResourceKind::VolumeSnapshot {
-            if let Some(wire) = reader.decode::<storage::VolumeSnapshotWire<'_>>(listing, item) {
-                let snapshot = reader.notes.volume_snapshot(&wire);
-                self.volume_snapshots
-                    .put(key(wire.meta()), wire.meta().version(), snapshot);
-            }
-        } else if let Some(wire) = reader.decode::<events::EventWire<'_>>(listing, item) {
-            let event = reader.notes.event(&wire);
-            self.events
-                .put(key(wire.meta()), wire.meta().version(), event);
-        }
-    }
-
     fn into_snapshot(
         self,
         capture: &Capture,
         options: &ReadOptions,
         given: Option<(Timestamp, NowFrom)>,
         mut notes: Notes,
-        coverages: Coverages,
+        coverages: &Coverages,
     ) -> Snapshot {
         let tasks = self.tasks.into_map();
         let daemon_sets = self.daemon_sets.into_map();
@@ -291,28 +256,10 @@ impl<'a> Found<'a> {
                 candidate.pod.key.namespace == options.namespace && candidate.is_agent(&daemon_sets)
             });
         let agents = agents::agents(&mut notes, candidates, &logs, &tasks);
-        let names = config_map_names(&agents, &daemon_sets);
-        let config_maps = self
-            .config_maps
-            .into_values()
-            .filter(|wire| names.contains(&*wire.meta().name) || wire.holds_load_concurrency())
-            .map(|wire| {
-                let config_map = notes.config_map(&wire);
-                (config_map.name.clone(), config_map)
-            })
-            .collect();
+        let config_maps = relevant(self.config_maps, &agents, &daemon_sets, &mut notes);
         let server = self.servers.into_map();
         // Velero's own name first; a second server in one namespace is not supported by Velero.
         let server = server.get("velero").or_else(|| server.values().next());
-        let mut events: Vec<super::Event> = self.events.into_values().collect();
-        events.sort_by(|a, b| {
-            (a.last_seen, &a.about, &a.reason, &a.message).cmp(&(
-                b.last_seen,
-                &b.about,
-                &b.reason,
-                &b.message,
-            ))
-        });
         let mut snapshot = Snapshot {
             taken_at: Timestamp::UNIX_EPOCH,
             source: SourceHead {
@@ -334,7 +281,7 @@ impl<'a> Found<'a> {
             restores: self.restores.into_map(),
             claims: self.claims.into_map(),
             volume_snapshots: self.volume_snapshots.into_map(),
-            events,
+            events: oldest_first(self.events.into_values().collect()),
             logs,
             tasks,
             server_version: Observed::Absent,
@@ -350,15 +297,11 @@ impl<'a> Found<'a> {
             gaps: Vec::new(),
         };
         snapshot.server_version = server_version(server, &snapshot, &mut notes);
-        (snapshot.taken_at, snapshot.source.now_from) = now(given, &mut notes);
+        (snapshot.taken_at, snapshot.source.now_from) = now::now(given, &mut notes);
         coverages.gaps(capture, &snapshot, &mut notes);
         snapshot.gaps = notes.into_gaps();
         snapshot
     }
-}
-
-fn key(meta: &wire::Meta<'_>) -> ObjectKey {
-    ObjectKey::new(&meta.namespace, &meta.name)
 }
 
 fn sorted_logs(logs: &[LogFile], notes: &mut Notes) -> Vec<LogFile> {
@@ -375,6 +318,34 @@ fn sorted_logs(logs: &[LogFile], notes: &mut Notes) -> Vec<LogFile> {
         notes.passed(start_log::last_time(&log.body));
     }
     logs
+}
+
+fn oldest_first(mut events: Vec<super::Event>) -> Vec<super::Event> {
+    events.sort_by(|a, b| {
+        (a.last_seen, &a.about, &a.reason, &a.message).cmp(&(
+            b.last_seen,
+            &b.about,
+            &b.reason,
+            &b.message,
+        ))
+    });
+    events
+}
+
+/// Keeps the ConfigMaps that agents read or that could be meant for them.
+fn relevant(
+    config_maps: Newest<String, ConfigMapWire<'_>>,
+    agents: &[super::NodeAgent],
+    daemon_sets: &BTreeMap<String, super::DaemonSet>,
+    notes: &mut Notes,
+) -> BTreeMap<String, super::ConfigMap> {
+    let names = config_map_names(agents, daemon_sets);
+    config_maps
+        .into_map()
+        .into_iter()
+        .filter(|(name, wire)| names.contains(name) || wire.holds_load_concurrency())
+        .map(|(name, wire)| (name, notes.config_map(&wire)))
+        .collect()
 }
 
 /// The ConfigMaps that agents read, or would read once a changed DaemonSet is rolled out.
@@ -425,20 +396,4 @@ fn server_version(
         return Observed::Unknown(GapReason::Unsupported);
     };
     Observed::Seen(version.clone())
-}
-
-fn now(given: Option<(Timestamp, NowFrom)>, notes: &mut Notes) -> (Timestamp, NowFrom) {
-    if let Some(given) = given {
-        return given;
-    }
-    let newest = notes.newest().unwrap_or_else(|| {
-        notes.gap(Gap {
-            resource: "input".to_owned(),
-            reason: GapReason::NotInInput,
-            message: "no object has a time, and --now is not given".to_owned(),
-            effect: "how long anything lasts is not known; 1970-01-01 stands for now".to_owned(),
-        });
-        Timestamp::UNIX_EPOCH
-    });
-    (newest, NowFrom::NewestObject)
 }

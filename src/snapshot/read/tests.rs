@@ -29,14 +29,11 @@ fn time(text: &str) -> Timestamp {
 }
 
 fn task<'s>(snapshot: &'s Snapshot, kind: TaskKind, name: &str) -> &'s Task {
-    snapshot
-        .tasks
-        .get(&TaskRef {
-            kind,
-            namespace: "velero".to_owned(),
-            name: name.to_owned(),
-        })
-        .unwrap()
+    &snapshot.tasks[&TaskRef {
+        kind,
+        namespace: "velero".to_owned(),
+        name: name.to_owned(),
+    }]
 }
 
 /// The gaps that name a resource, as one text.

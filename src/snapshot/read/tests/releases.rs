@@ -2,7 +2,7 @@
 
 use super::objects::*;
 use super::*;
-use crate::capture::{Cut, LogFile, Previous};
+use crate::capture::Cut;
 
 #[test]
 fn a_prepared_data_upload_of_v1_17_is_read_whole() {
