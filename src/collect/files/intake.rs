@@ -104,48 +104,41 @@ impl Intake {
         self.logs.insert(key, log);
     }
 
-    /// Takes over what one text holds. The text is kept only if an object of it is.
-    pub(super) fn text(&mut self, origin: String, mut body: String, parts: Vec<Part>) {
+    /// Takes over what one text holds. Of the text, only the objects that are read are kept.
+    pub(super) fn text(&mut self, origin: String, body: String, parts: Vec<Part>) {
         let index = self.texts.len();
-        let mut secrets = Vec::new();
-        let mut holds_objects = false;
+        let mut kept = Vec::new();
         for part in parts {
             match part {
-                Part::Objects(mut contents) => {
-                    secrets.append(&mut contents.secrets);
-                    holds_objects = self.contents(index, contents) || holds_objects;
-                }
-                Part::Capture { at, parsed } => {
-                    let found = self.capture(index, &body, at, parsed);
-                    secrets.extend(found);
-                    holds_objects = true;
-                }
+                Part::Objects(contents) => self.contents(index, contents, &mut kept),
+                Part::Capture { at, parsed } => self.capture(index, &body, at, parsed, &mut kept),
             }
         }
-        for span in secrets {
-            blank(&mut body, span);
-        }
-        if holds_objects {
-            body.shrink_to_fit();
+        if !kept.is_empty() {
+            let body = only(body, kept);
             self.texts.push(Text { origin, body });
         }
     }
 
-    fn contents(&mut self, text: usize, contents: Contents) -> bool {
-        let mut holds_objects = false;
+    fn contents(&mut self, text: usize, contents: Contents, kept: &mut Vec<Range<usize>>) {
         for list in contents.lists {
             let listing = self.listing_for(list.resource, list.scope, list.cut);
             for object in list.objects {
-                holds_objects = true;
+                kept.push(object.span.clone());
                 self.object(list.resource, listing, text, object);
             }
         }
-        holds_objects
     }
 
-    /// Takes over a capture of ours that starts at byte `at` of `body`. Returns where Secrets lie.
-    fn capture(&mut self, text: usize, body: &str, at: usize, parsed: Parsed) -> Vec<Range<usize>> {
-        let mut secrets = Vec::new();
+    /// Takes over a capture of ours that starts at byte `at` of `body`.
+    fn capture(
+        &mut self,
+        text: usize,
+        body: &str,
+        at: usize,
+        parsed: Parsed,
+        kept: &mut Vec<Range<usize>>,
+    ) {
         for listing in parsed.listings {
             let (items, missing) = match listing.outcome {
                 Outcome::Listed(items) => (items, Missing::Nothing),
@@ -168,10 +161,14 @@ impl Intake {
                 let raw = body.get(span.clone()).unwrap_or_default();
                 match sort(body, raw, expected) {
                     Sorted::Kept(_, object) => self.object(resource, building, text, object),
-                    Sorted::Secret => secrets.push(span),
+                    Sorted::Secret => continue,
                     // What the capture says stands, odd or not: the snapshot tells what is wrong with it.
-                    Sorted::OfNoUse | Sorted::Odd(_) => self.keep(building, Item { text, span }),
+                    Sorted::OfNoUse | Sorted::Odd(_) => {
+                        let span = span.clone();
+                        self.keep(building, Item { text, span });
+                    }
                 }
+                kept.push(span);
             }
         }
         for log in parsed.logs {
@@ -179,7 +176,6 @@ impl Intake {
         }
         self.problems.extend(parsed.problems);
         self.captures.push(parsed.manifest);
-        secrets
     }
 
     fn listing_for(
@@ -324,11 +320,21 @@ fn manifest(captures: &[Manifest], paths: Vec<String>) -> Manifest {
     }
 }
 
-/// Overwrites a Secret with spaces, which JSON allows between values: it is not kept even in memory. What
-/// points into the text stays right.
-fn blank(text: &mut String, span: Range<usize>) {
-    if text.get(span.clone()).is_some() {
-        let spaces = " ".repeat(span.len());
-        text.replace_range(span, &spaces);
+/// Overwrites everything but the spans with spaces, and drops what follows the last: a Secret, or what may
+/// be one, is not kept even in memory. What points into the text stays right.
+fn only(text: String, mut spans: Vec<Range<usize>>) -> String {
+    spans.sort_by_key(|span| span.start);
+    let mut bytes = text.into_bytes();
+    let mut at = 0;
+    for span in spans {
+        if let Some(gap) = bytes.get_mut(at..span.start) {
+            gap.fill(b' ');
+        }
+        at = at.max(span.end);
     }
+    bytes.truncate(at);
+    bytes.shrink_to_fit();
+    // Whole values were overwritten, so no character was cut in two.
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

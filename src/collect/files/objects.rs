@@ -16,8 +16,6 @@ use crate::capture::{GapReason, ResourceKind, Scope};
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) lists: Vec<List>,
-    /// Where Secrets lie. They are blanked out before the text is kept.
-    pub(super) secrets: Vec<Range<usize>>,
     /// What could not be understood.
     pub(super) losses: Vec<Broken>,
 }
@@ -229,8 +227,7 @@ fn from_list(
     for (index, raw) in items.iter().enumerate() {
         match sort(text, raw.get(), expected) {
             Sorted::Kept(resource, object) => contents.push(resource, scope.clone(), Some(object)),
-            Sorted::Secret => contents.secrets.extend(span_of(text, raw.get())),
-            Sorted::OfNoUse => {}
+            Sorted::Secret | Sorted::OfNoUse => {}
             Sorted::Odd(why) => odd.add(index, raw, &why),
         }
     }
@@ -332,9 +329,7 @@ fn from_object(found: &Found<'_>, start: Place) -> Contents {
         );
     };
     let mut contents = Contents::default();
-    if kind == "Secret" {
-        contents.secrets.push(found.span.clone());
-    } else if let Some(resource) = ResourceKind::of_object(api_version, kind) {
+    if let Some(resource) = ResourceKind::of_object(api_version, kind) {
         let object = object(found.span.clone(), outline.metadata);
         contents.push(resource, Scope::FileObjects, Some(object));
     }

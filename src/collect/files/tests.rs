@@ -1,6 +1,7 @@
 //! Whole readings: every form of input, and every hostile one.
 
 mod forms;
+mod fuzz;
 mod hostile;
 
 use std::path::{Path, PathBuf};
@@ -55,9 +56,17 @@ fn told(capture: &Capture) -> Vec<String> {
         .collect()
 }
 
+/// The name only: other fields may be nested too deep for a tree of values.
 fn name_of(json: &str) -> String {
-    let value: serde_json::Value = serde_json::from_str(json).expect(json);
-    value["metadata"]["name"].as_str().unwrap_or("?").to_owned()
+    #[derive(serde::Deserialize)]
+    struct Named {
+        metadata: Option<serde_json::Value>,
+    }
+    let named: Option<Named> = serde_json::from_str(json).ok();
+    named
+        .and_then(|named| named.metadata)
+        .and_then(|metadata| metadata["name"].as_str().map(str::to_owned))
+        .unwrap_or_else(|| "?".to_owned())
 }
 
 fn problems(capture: &Capture) -> Vec<&str> {

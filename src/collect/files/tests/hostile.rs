@@ -1,1 +1,506 @@
 //! Inputs that are broken, or made to harm.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use super::forms::gzip;
+use super::{SECRET, data_upload, from_bytes, from_paths, from_text, pod, problems, told, words};
+use crate::collect::files::{FilesError, Limits, read};
+
+fn error_of(bytes: &[u8]) -> String {
+    words(&from_bytes(bytes, &Limits::default()).unwrap_err())
+}
+
+#[test]
+fn a_json_list_that_breaks_off_keeps_what_came_before() {
+    let whole = format!(
+        r#"{{"apiVersion":"v1","items":[{},{},{}],"kind":"List"}}"#,
+        data_upload("a", 1),
+        data_upload("b", 2),
+        pod("p")
+    );
+    let cut = whole.find("\"p\"").unwrap();
+    let capture = from_text(&whole[..cut]).unwrap();
+    assert_eq!(told(&capture), ["datauploads list cut malformed: a b"]);
+    let problems = problems(&capture);
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0].starts_with("standard input, line 1, column ") && problems[0].contains("EOF"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_typed_json_list_that_breaks_off_says_so_itself() {
+    let text = format!(
+        r#"{{"kind":"PodList","apiVersion":"v1","items":[{},"#,
+        pod("p")
+    );
+    let capture = from_text(&text).unwrap();
+    assert_eq!(told(&capture), ["pods list cut malformed: p"]);
+}
+
+#[test]
+fn a_list_that_breaks_off_before_its_first_object_is_an_error_with_its_place() {
+    let text = "{\"kind\":\"PodList\",\n\"apiVersion\":\"v1\",\"items\":[\n{\"a\":";
+    assert_eq!(
+        error_of(text.as_bytes()),
+        "standard input, line 3, column 5: EOF while parsing a value"
+    );
+}
+
+#[test]
+fn every_prefix_of_a_list_is_read_or_refused_and_never_whole() {
+    let item =
+        "- apiVersion: v1\n  kind: Pod\n  metadata: {name: a, namespace: 'b'}\n  spec: {x: [1]}\n";
+    let yaml = format!(
+        "apiVersion: v1\nitems:\n{item}{}kind: List\n",
+        item.replace("name: a", "name: b")
+    );
+    let json = format!(
+        r#"{{"items":[{},{}],"kind":"List","apiVersion":"v1"}}"#,
+        pod("a"),
+        pod("b")
+    );
+    for text in [yaml.trim_end(), json.as_str()] {
+        for end in 0..text.len() {
+            let Ok(capture) = from_text(&text[..end]) else {
+                continue;
+            };
+            // `kind: L` to `kind: Lis` is an object of another kind; nothing is read from it.
+            for line in told(&capture) {
+                assert!(line.contains("cut malformed"), "{line} of {}", &text[..end]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_yaml_list_that_breaks_off_leaves_out_its_last_object() {
+    let text = "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n\
+                - apiVersion: v1\n  kind: Pod\n  metadata:\n    name: b-with-half-a-na";
+    let capture = from_text(text).unwrap();
+    assert_eq!(told(&capture), ["pods list cut malformed: a"]);
+    assert_eq!(problems(&capture).len(), 1);
+}
+
+#[test]
+fn a_compressed_file_that_breaks_off_is_read_as_far_as_it_goes() {
+    let items: Vec<String> = (0..2000)
+        .map(|number| data_upload(&format!("du-{number}"), number))
+        .collect();
+    let text = format!(
+        r#"{{"apiVersion":"v1","items":[{}],"kind":"List"}}"#,
+        items.join(",")
+    );
+    let packed = gzip(text.as_bytes());
+    let capture = from_bytes(&packed[..packed.len() / 2], &Limits::default()).unwrap();
+    let told = told(&capture);
+    assert!(
+        told[0].starts_with("datauploads list cut malformed: du-0 "),
+        "{told:?}"
+    );
+    assert!(problems(&capture)[0].contains("was not read to its end"));
+    assert!(error_of(&packed[..12]).starts_with("read standard input: "));
+}
+
+#[test]
+fn an_archive_that_breaks_off_keeps_its_first_files() {
+    let mut builder = tar::Builder::new(Vec::new());
+    add(&mut builder, "a.json", data_upload("a", 1).as_bytes());
+    add(&mut builder, "b.json", "x".repeat(5000).as_bytes());
+    let bytes = builder.into_inner().unwrap();
+    let capture = from_bytes(&bytes[..2000], &Limits::default()).unwrap();
+    assert_eq!(told(&capture), ["datauploads objects whole: a"]);
+    assert!(!problems(&capture).is_empty());
+}
+
+#[test]
+fn what_is_not_text_is_named() {
+    for (bytes, expected) in [
+        (&b""[..], "standard input is empty"),
+        (b" \n\n", "standard input is empty"),
+        (b"# only a comment\n", "standard input is empty"),
+        (b"---\n", "standard input is empty"),
+        (b"null", "standard input is empty"),
+        (
+            b"\x7fELF\x02\x01\x01\0\0\0",
+            "standard input is not text: byte 7 is NUL, so it is a binary file",
+        ),
+        (
+            b"\xff\xfe{\0}\0",
+            "standard input is not text: it is UTF-16; save it as UTF-8",
+        ),
+        (
+            b"abc\xff\xff",
+            "standard input is not text: byte 3 is not UTF-8",
+        ),
+        (
+            b"PK\x03\x04....",
+            "standard input is not text: it is a zip archive; unpack it first",
+        ),
+        (
+            b"hello world",
+            "standard input, line 1, column 1: is not a Kubernetes object",
+        ),
+    ] {
+        assert_eq!(error_of(bytes), expected);
+    }
+    let twice = gzip(&gzip(b"{}"));
+    assert_eq!(
+        error_of(&twice),
+        "standard input is not text: it is compressed twice"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_no_obstacle() {
+    let text = format!("\u{feff}{}", data_upload("a", 1));
+    assert_eq!(
+        told(&from_text(&text).unwrap()),
+        ["datauploads objects whole: a"]
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error_that_names_it() {
+    let path = PathBuf::from("/nonexistent/\u{1b}[31mred.yaml");
+    let error = from_paths(&[&path]).unwrap_err();
+    assert!(matches!(error, FilesError::Read { .. }));
+    assert_eq!(error.to_string(), "read /nonexistent/\\u{1b}[31mred.yaml");
+}
+
+#[test]
+fn a_folder_without_anything_to_read_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("README.md"), "x").unwrap();
+    let error = words(&from_paths(&[folder.path()]).unwrap_err());
+    assert!(
+        error.contains("no file in it has a name that is read"),
+        "{error}"
+    );
+    fs::write(folder.path().join("a.yaml"), "a: [").unwrap();
+    let error = words(&from_paths(&[folder.path()]).unwrap_err());
+    assert!(error.contains("a.yaml, line 1"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_only_within_the_folder() {
+    use std::os::unix::fs::symlink;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(
+        outside.path().join("secret.yaml"),
+        data_upload("outside", 1),
+    )
+    .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("..data")).unwrap();
+    fs::write(at("..data/du.json"), data_upload("inside", 1)).unwrap();
+    symlink("..data/du.json", at("du.json")).unwrap();
+    symlink(outside.path().join("secret.yaml"), at("out.yaml")).unwrap();
+    symlink(outside.path(), at("folder")).unwrap();
+    symlink(".", at("loop")).unwrap();
+    symlink("nowhere.json", at("dangling.json")).unwrap();
+    let capture = from_paths(&[folder.path()]).unwrap();
+    assert_eq!(told(&capture), ["datauploads objects whole: inside"]);
+    let problems = problems(&capture).join("\n");
+    assert!(
+        problems.contains("out.yaml: the link leads out of the folder"),
+        "{problems}"
+    );
+    assert!(problems.contains("dangling.json"), "{problems}");
+}
+
+fn add(builder: &mut tar::Builder<Vec<u8>>, path: &str, bytes: &[u8]) {
+    add_kind(builder, path, bytes, tar::EntryType::Regular, "");
+}
+
+/// Writes an entry whose path the tar crate itself would refuse to write.
+fn add_kind(
+    builder: &mut tar::Builder<Vec<u8>>,
+    path: &str,
+    bytes: &[u8],
+    kind: tar::EntryType,
+    link: &str,
+) {
+    let mut header = tar::Header::new_ustar();
+    let old = header.as_old_mut();
+    old.name[..path.len()].copy_from_slice(path.as_bytes());
+    old.linkname[..link.len()].copy_from_slice(link.as_bytes());
+    header.set_entry_type(kind);
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    header.set_cksum();
+    builder.append(&header, bytes).unwrap();
+}
+
+#[test]
+fn entries_that_would_leave_an_archive_are_refused_by_name() {
+    let mut builder = tar::Builder::new(Vec::new());
+    let upload = data_upload("evil", 1);
+    let evil = upload.as_bytes();
+    add(&mut builder, "../up.json", evil);
+    add(&mut builder, "a/../../up.json", evil);
+    add(&mut builder, "/abs.json", evil);
+    add(&mut builder, "back\\slash.json", evil);
+    add(&mut builder, "\u{1b}[2Jesc/../x.json", evil);
+    add_kind(
+        &mut builder,
+        "sym.json",
+        b"",
+        tar::EntryType::Symlink,
+        "/etc/passwd",
+    );
+    add_kind(
+        &mut builder,
+        "hard.json",
+        b"",
+        tar::EntryType::Link,
+        "/etc/passwd",
+    );
+    add_kind(&mut builder, "dev.json", b"", tar::EntryType::Char, "");
+    add_kind(&mut builder, "fifo.json", b"", tar::EntryType::Fifo, "");
+    add(&mut builder, "good.json", data_upload("good", 1).as_bytes());
+    let capture = from_bytes(&builder.into_inner().unwrap(), &Limits::default()).unwrap();
+    assert_eq!(told(&capture), ["datauploads objects whole: good"]);
+    assert_eq!(
+        problems(&capture),
+        [
+            "standard input: ../up.json: refused: its path leads out of the archive",
+            "standard input: a/../../up.json: refused: its path leads out of the archive",
+            "standard input: /abs.json: refused: its path leads out of the archive",
+            "standard input: back\\slash.json: refused: its name has a character that file names do not have",
+            "standard input: \\u{1b}[2Jesc/../x.json: refused: its path leads out of the archive",
+            "standard input: sym.json: refused: it is a link",
+            "standard input: hard.json: refused: it is a link",
+            "standard input: dev.json: refused: it is neither a file nor a folder",
+            "standard input: fifo.json: refused: it is neither a file nor a folder",
+        ]
+    );
+}
+
+#[test]
+fn an_extended_header_cannot_grow_without_bounds() {
+    for kind in [tar::EntryType::XHeader, tar::EntryType::GNULongName] {
+        let mut builder = tar::Builder::new(Vec::new());
+        add_kind(&mut builder, "x", &vec![b'a'; 1 << 20], kind, "");
+        add(&mut builder, "a.json", data_upload("a", 1).as_bytes());
+        let error = error_of(&builder.into_inner().unwrap());
+        assert!(error.contains("an extended header is too long"), "{error}");
+    }
+}
+
+/// A reader of `count` equal bytes.
+fn many(count: u64) -> impl Read {
+    io::repeat(b'x').take(count)
+}
+
+fn small_limits() -> Limits {
+    Limits {
+        file_bytes: 1 << 20,
+        total_bytes: 4 << 20,
+        entries: 10,
+        ..Limits::default()
+    }
+}
+
+#[test]
+fn a_gzip_bomb_is_stopped_at_the_limit() {
+    let mut packed = Vec::new();
+    let mut encoder = flate2::read::GzEncoder::new(many(64 << 20), flate2::Compression::fast());
+    encoder.read_to_end(&mut packed).unwrap();
+    let error = words(&from_bytes(&packed, &small_limits()).unwrap_err());
+    assert_eq!(error, "standard input holds more than 1048576 bytes");
+}
+
+#[test]
+fn an_archive_that_unpacks_to_too_much_keeps_what_came_before() {
+    let mut builder = tar::Builder::new(Vec::new());
+    add(&mut builder, "a.json", data_upload("a", 1).as_bytes());
+    // Skipped by name, and counted all the same.
+    add(&mut builder, "big.bin", &vec![0; 16 << 20]);
+    add(&mut builder, "b.json", data_upload("b", 1).as_bytes());
+    let packed = gzip(&builder.into_inner().unwrap());
+    let capture = from_bytes(&packed, &small_limits()).unwrap();
+    assert_eq!(told(&capture), ["datauploads objects whole: a"]);
+    assert_eq!(
+        problems(&capture),
+        [
+            "standard input: the archive was not read to its end: it unpacks to more than 4194304 bytes"
+        ]
+    );
+}
+
+#[test]
+fn an_archive_of_too_many_entries_is_read_up_to_the_limit() {
+    let mut builder = tar::Builder::new(Vec::new());
+    for number in 0..12 {
+        let name = format!("{number}.json");
+        add(
+            &mut builder,
+            &name,
+            data_upload(&format!("du-{number}"), 1).as_bytes(),
+        );
+    }
+    let capture = from_bytes(&builder.into_inner().unwrap(), &small_limits()).unwrap();
+    assert_eq!(capture.texts.len(), 10);
+    assert_eq!(
+        problems(&capture),
+        ["standard input: more than 10 entries; the rest was not read"]
+    );
+}
+
+#[test]
+fn a_file_beyond_the_limit_is_an_error_alone_and_a_problem_in_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("big.json"), vec![b' '; 2 << 20]).unwrap();
+    fs::write(folder.path().join("a.json"), data_upload("a", 1)).unwrap();
+    let alone = read(
+        &[folder.path().join("big.json")],
+        &mut io::empty(),
+        &small_limits(),
+    );
+    assert!(matches!(alone.unwrap_err(), FilesError::TooLarge { .. }));
+    let capture = read(
+        &[folder.path().to_owned()],
+        &mut io::empty(),
+        &small_limits(),
+    )
+    .unwrap();
+    assert_eq!(told(&capture), ["datauploads objects whole: a"]);
+    assert!(problems(&capture)[0].contains("holds more than 1048576 bytes"));
+}
+
+#[test]
+fn deep_nesting_is_read_over_or_refused() {
+    const DEEP: usize = 100_000;
+    let open = "[".repeat(DEEP);
+    let close = "]".repeat(DEEP);
+    let upload = data_upload("a", 1);
+    let within = upload.replace("\"status\"", &format!("\"x\":{open}{close},\"status\""));
+    assert_eq!(
+        told(&from_text(&within).unwrap()),
+        ["datauploads objects whole: a"]
+    );
+    let in_list =
+        format!(r#"{{"kind":"List","apiVersion":"v1","items":[{within},{open}{close}]}}"#);
+    assert_eq!(
+        told(&from_text(&in_list).unwrap()),
+        ["datauploads list cut malformed: a"]
+    );
+    let in_metadata = upload.replace("\"name\"", &format!("\"x\":{open}{close},\"name\""));
+    assert_eq!(from_text(&in_metadata).unwrap().listings.len(), 1);
+    for broken in [
+        open.clone(),
+        "{\"a\":".repeat(DEEP),
+        "{\"items\":".repeat(DEEP),
+        "- ".repeat(DEEP),
+        "? ".repeat(DEEP),
+        format!("a: {open}"),
+        format!("kind: {}", "{a: ".repeat(DEEP)),
+    ] {
+        from_text(&broken).unwrap_err();
+    }
+}
+
+#[test]
+fn a_single_line_of_fifty_megabytes_is_read() {
+    let long = "x".repeat(50 << 20);
+    let json = data_upload("a", 1).replace("Prepared", &long);
+    let capture = from_text(&json).unwrap();
+    assert_eq!(told(&capture).len(), 1);
+    assert_eq!(capture.texts[0].body.len(), json.len());
+    let error = error_of(long.as_bytes());
+    assert!(
+        error.starts_with("standard input, line 1, column 1: "),
+        "{}",
+        &error[..80]
+    );
+}
+
+#[test]
+fn an_alias_bomb_costs_its_document_only() {
+    let mut bomb = String::from("a0: &a0 [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n");
+    for level in 1..20 {
+        let list = vec![format!("*a{}", level - 1); 9].join(",");
+        bomb.push_str(&format!("a{level}: &a{level} [{list}]\n"));
+    }
+    let text = format!(
+        "{}\n---\n{bomb}---\n{}",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}",
+        pod("b")
+    );
+    let capture = from_text(&text).unwrap();
+    assert_eq!(told(&capture), ["pods objects whole: a b"]);
+    assert!(problems(&capture)[0].starts_with("standard input document 2, line "));
+}
+
+#[test]
+fn wrong_types_in_the_outside_are_problems_or_read_over() {
+    for text in [
+        r#"{"apiVersion":7,"kind":"Pod","metadata":{"name":"a"}}"#,
+        r#"{"apiVersion":"v1","kind":["Pod"],"metadata":{"name":"a"}}"#,
+        r#"{"apiVersion":null,"kind":null}"#,
+        "{}",
+        "[]7",
+        "1",
+    ] {
+        let outcome = from_text(text);
+        assert!(
+            outcome.is_err() || !outcome.unwrap().problems.is_empty(),
+            "{text}"
+        );
+    }
+    for text in [
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":7,"items":{"a":1}}"#,
+        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":7,"namespace":[],"resourceVersion":{}}}"#,
+        r#"{"apiVersion":"v1","kind":"PodList","metadata":{"continue":7},"items":[{"kind":"Pod"}]}"#,
+    ] {
+        let told = told(&from_text(text).unwrap());
+        assert_eq!(told.len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn messages_about_hostile_texts_are_safe_to_print() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a\u{1b}[2J.json"), "{\"\u{9b}31m\": }").unwrap();
+    fs::write(
+        folder.path().join("b.yaml"),
+        "\"k\\e[31m\": 1\n\"k\\e[31m\": 2\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("c.json"),
+        "[\"\u{202e}\\u001b\u{9b}\", {}]",
+    )
+    .unwrap();
+    fs::write(folder.path().join("d.json"), SECRET).unwrap();
+    let capture = from_paths(&[folder.path()]).unwrap();
+    let problems = problems(&capture);
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    for problem in problems {
+        let is_safe = |c: char| !c.is_control() && c != '\u{202e}';
+        assert!(problem.chars().all(is_safe), "{problem:?}");
+    }
+}
+
+#[test]
+fn every_truncation_and_every_flipped_byte_of_a_capture_is_read_or_refused() {
+    let text = format!(
+        r#"{{"apiVersion":"velero-slots/v1","kind":"Capture","formatVersion":1,"manifest":{{"takenAt":"2026-01-02T03:04:05Z"}},"listings":[{{"resource":"datauploads","group":"velero.io","scope":{{"type":"selected","labelSelector":"a"}},"items":[{}],"cut":{{"reason":"x","message":"y"}}}}]}}"#,
+        data_upload("a", 1)
+    );
+    let mut read_whole = 0;
+    for at in 0..text.len() {
+        from_text(&text[..at]).unwrap_err();
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] ^= 0x15;
+        read_whole += usize::from(from_bytes(&bytes, &Limits::default()).is_ok());
+    }
+    // A changed letter in a name or a message leaves a capture; a changed brace does not.
+    assert!(read_whole > 10 && read_whole < text.len());
+}
