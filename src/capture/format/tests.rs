@@ -114,15 +114,16 @@ fn another_document_is_no_capture() {
     assert!(matches!(parse("{").unwrap_err(), FormatError::Malformed(_)));
 }
 
-/// What a capture says, without the texts that its items point into.
-fn said(
-    capture: &Capture,
-) -> (
+/// Manifest, listings, logs and problems.
+type Said = (
     Manifest,
     Vec<(ResourceKind, Scope, String)>,
     Vec<LogFile>,
     Vec<Problem>,
-) {
+);
+
+/// What a capture says, without the texts that its items point into.
+fn said(capture: &Capture) -> Said {
     let listings = capture
         .listings
         .iter()
@@ -257,7 +258,7 @@ fn listing((resource, scope, names, lack): Draft, texts: &mut Vec<Text>) -> List
     for name in names {
         let start = body.len();
         let object = serde_json::json!({ "metadata": { "name": name } });
-        body.push_str(&format!("{object:#}"));
+        body.push_str(&serde_json::to_string_pretty(&object).unwrap());
         items.push(Item {
             text: texts.len(),
             span: start..body.len(),

@@ -42,8 +42,8 @@ pub fn write(capture: &Capture, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(b"]}\n")
 }
 
-fn value<T: Serialize + ?Sized>(mut out: &mut dyn io::Write, value: &T) -> io::Result<()> {
-    serde_json::to_writer(&mut out, value).map_err(io::Error::from)
+fn value<T: Serialize + ?Sized>(out: &mut dyn io::Write, value: &T) -> io::Result<()> {
+    serde_json::to_writer(out, value).map_err(io::Error::from)
 }
 
 fn write_listing(capture: &Capture, listing: &Listing, out: &mut dyn io::Write) -> io::Result<()> {

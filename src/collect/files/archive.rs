@@ -3,9 +3,10 @@
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
+use super::FilesError;
 use super::names::{Role, role};
 use super::printable::printable;
-use super::{FilesError, Reading, problem};
+use super::reading::{Reading, problem};
 use crate::capture::GapReason;
 
 /// How long the name of an entry may be. File systems stop at 4096 bytes.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::names::{Role, role};
 use super::printable::printable;
-use super::{Reading, problem};
+use super::reading::{Reading, problem};
 use crate::capture::GapReason;
 
 /// How deep folders may lie in each other. Bundles are about ten deep.

@@ -172,6 +172,7 @@ impl Contents {
 }
 
 /// How the items of a list say what they are.
+#[derive(Clone, Copy)]
 enum ListKind<'a> {
     /// A JSON array of objects: what `jq` makes of a list. No claim to be all.
     Array,

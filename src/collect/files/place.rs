@@ -13,7 +13,7 @@ impl Place {
     /// The beginning of a text.
     pub(super) const START: Self = Self { line: 1, column: 1 };
 
-    /// Returns the place right after `text`. Columns are bytes, as serde_json counts them.
+    /// Returns the place right after `text`. Columns are bytes, as `serde_json` counts them.
     pub(super) fn after(text: &str) -> Self {
         let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
         let last_line = text.rsplit('\n').next().unwrap_or_default();

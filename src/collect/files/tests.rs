@@ -1,5 +1,6 @@
 //! Whole readings: every form of input, and every hostile one.
 
+mod archives;
 mod forms;
 mod fuzz;
 mod hostile;

@@ -1,7 +1,6 @@
 //! YAML to JSON, event by event, without a tree in between.
 
 use std::fmt;
-use std::io;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -20,25 +19,7 @@ const GROWTH: usize = 8;
 /// See [`GROWTH`]: for documents so small that their braces weigh more than they do.
 const GROWTH_FLOOR: usize = 64 * 1024;
 
-/// The stack that one hundred levels of YAML need, in bytes, with room to spare: the parser goes down a
-/// few functions for each level, and an unoptimised build takes some 30 kB for that. Pages that are not
-/// touched cost nothing.
-const STACK: usize = 64 * 1024 * 1024;
-
-/// Runs `work` on a thread with enough stack for [`transcode`].
-pub(super) fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
-    std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new()
-            .name("yaml".to_owned())
-            .stack_size(STACK)
-            .spawn_scoped(scope, work)?;
-        Ok(worker
-            .join()
-            .unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
-    })
-}
-
-/// Turns one YAML document into JSON; call it [`on_deep_stack`]. On failure `json` holds what came before it, cut off.
+/// Turns one YAML document into JSON; call it [`super::deep_stack::on_deep_stack`]. On failure `json` holds what came before it, cut off.
 pub(super) fn transcode(yaml: &str, depth: usize, json: &mut String) -> Result<(), Broken> {
     let mut out = Json {
         limit: json
@@ -298,7 +279,10 @@ impl Visitor<'_> for Key<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Broken, on_deep_stack, transcode as transcode_here};
+    use std::fmt::Write as _;
+
+    use super::{Broken, transcode as transcode_here};
+    use crate::collect::files::deep_stack::on_deep_stack;
 
     fn transcode(yaml: &str, depth: usize, json: &mut String) -> Result<(), Broken> {
         on_deep_stack(|| transcode_here(yaml, depth, json)).unwrap()
@@ -346,7 +330,7 @@ mod tests {
         for level in 1..12 {
             let below = level - 1;
             let list = vec![format!("*a{below}"); 9].join(",");
-            bomb.push_str(&format!("a{level}: &a{level} [{list}]\n"));
+            writeln!(bomb, "a{level}: &a{level} [{list}]").unwrap();
         }
         let mut out = String::new();
         let broken = transcode(&bomb, 64, &mut out).unwrap_err();

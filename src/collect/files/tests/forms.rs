@@ -269,7 +269,7 @@ fn of_two_objects_of_one_name_the_newer_is_kept() {
     let unknown = new.replace("\"10\"", "\"x\"");
     assert_eq!(version_of(&old, &new).as_deref(), Some("10"));
     assert_eq!(
-        version_of(&new, &list(&[old.clone()])).as_deref(),
+        version_of(&new, &list(std::slice::from_ref(&old))).as_deref(),
         Some("10")
     );
     assert_eq!(version_of(&new, &unknown).as_deref(), Some("x"));

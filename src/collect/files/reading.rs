@@ -1,0 +1,366 @@
+//! One reading: tells what an input is, and takes it in.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::bytes::{self, Body, Bounded, Content, NoText};
+use super::deep_stack::on_deep_stack;
+use super::intake::{Intake, Part};
+use super::json::{self, Broken, Found, Shape};
+use super::names::LogName;
+use super::objects::{self, Contents};
+use super::printable::printable;
+use super::{FilesError, Limits, Place, archive, folder, yaml};
+use crate::capture::format::{self, FormatError};
+use crate::capture::{GapReason, LogFile, Problem};
+
+/// A reading under way.
+pub(super) struct Reading<'a> {
+    pub(super) intake: Intake,
+    pub(super) limits: &'a Limits,
+}
+
+impl Reading<'_> {
+    pub(super) fn path(
+        &mut self,
+        path: &Path,
+        name: &str,
+        stdin: &mut dyn Read,
+    ) -> Result<(), FilesError> {
+        if path == Path::new("-") {
+            return self.stream("standard input", Box::new(stdin), 0);
+        }
+        let unreadable = |source| FilesError::Read {
+            path: name.to_owned(),
+            source,
+        };
+        let metadata = fs::metadata(path).map_err(unreadable)?;
+        if metadata.is_dir() {
+            let name = name.trim_end_matches('/');
+            return self.unless_nothing(name, |reading| {
+                folder::read(reading, path, name).map_err(unreadable)
+            });
+        }
+        let file = fs::File::open(path).map_err(unreadable)?;
+        self.stream(name, Box::new(file), metadata.len())
+    }
+
+    /// Reads a file that the user named: objects, an archive, either one compressed.
+    pub(super) fn stream(
+        &mut self,
+        name: &str,
+        reader: Box<dyn Read + '_>,
+        size: u64,
+    ) -> Result<(), FilesError> {
+        let (content, reader, size) = self.unpacked(name, reader, size)?;
+        match content {
+            Content::Tar => self.archive(name, reader),
+            Content::Empty | Content::Gzip | Content::Foreign(_) | Content::Text => {
+                self.content(name, content, reader, size)
+            }
+        }
+    }
+
+    /// Reads a file of objects in a folder or archive; an archive in an archive is not read.
+    pub(super) fn objects(
+        &mut self,
+        name: &str,
+        reader: Box<dyn Read + '_>,
+        size: u64,
+    ) -> Result<(), FilesError> {
+        let (content, reader, size) = self.unpacked(name, reader, size)?;
+        self.content(name, content, reader, size)
+    }
+
+    /// Looks at what a file is, behind compression if there is one.
+    pub(super) fn unpacked<'r>(
+        &self,
+        name: &str,
+        reader: Box<dyn Read + 'r>,
+        size: u64,
+    ) -> Result<(Content, Box<dyn Read + 'r>, u64), FilesError> {
+        let unreadable = |source: io::Error| {
+            if source.kind() == io::ErrorKind::FileTooLarge {
+                return self.too_large(name, self.limits.total_bytes);
+            }
+            FilesError::Read {
+                path: name.to_owned(),
+                source,
+            }
+        };
+        let (content, reader) = bytes::look(reader).map_err(unreadable)?;
+        if content != Content::Gzip {
+            return Ok((content, reader, size));
+        }
+        let decoder = MultiGzDecoder::new(io::BufReader::new(reader));
+        let bounded = Bounded::new(decoder, self.limits.total_bytes);
+        let (content, reader) = bytes::look(Box::new(bounded)).map_err(unreadable)?;
+        Ok((content, reader, 0))
+    }
+
+    pub(super) fn archive(
+        &mut self,
+        name: &str,
+        mut reader: Box<dyn Read + '_>,
+    ) -> Result<(), FilesError> {
+        self.unless_nothing(name, |reading| {
+            archive::read(reading, name, &mut reader);
+            Ok(())
+        })
+    }
+
+    pub(super) fn content(
+        &mut self,
+        name: &str,
+        content: Content,
+        mut reader: Box<dyn Read + '_>,
+        size: u64,
+    ) -> Result<(), FilesError> {
+        let not_text = |what: &str| FilesError::NotText {
+            path: name.to_owned(),
+            what: what.to_owned(),
+        };
+        match content {
+            Content::Empty => Err(FilesError::Empty {
+                path: name.to_owned(),
+            }),
+            Content::Gzip => Err(not_text("it is compressed twice")),
+            Content::Tar => Err(not_text("it is an archive within an archive or folder")),
+            Content::Foreign(what) => Err(not_text(&format!("it is {what}; unpack it first"))),
+            Content::Text => {
+                let limit = self.limits.file_bytes;
+                let body = bytes::text(&mut reader, size, limit).map_err(|error| match error {
+                    NoText::Io(source) => FilesError::Read {
+                        path: name.to_owned(),
+                        source,
+                    },
+                    NoText::TooLarge => self.too_large(name, limit),
+                    NoText::Not(what) => not_text(&what),
+                })?;
+                drop(reader);
+                self.body(name, body)
+            }
+        }
+    }
+
+    pub(super) fn too_large(&self, name: &str, limit: u64) -> FilesError {
+        FilesError::TooLarge {
+            path: name.to_owned(),
+            limit: limit.min(self.limits.total_bytes),
+        }
+    }
+
+    pub(super) fn log(
+        &mut self,
+        log: LogName,
+        name: &str,
+        reader: &mut dyn Read,
+    ) -> Result<(), FilesError> {
+        let (body, cut, failure) =
+            bytes::log(reader, self.limits.log_bytes).map_err(|source| FilesError::Read {
+                path: name.to_owned(),
+                source,
+            })?;
+        if let Some(failure) = failure {
+            let failure = printable(&failure);
+            self.say(
+                GapReason::Partial,
+                format!("{name} was not read to its end: {failure}"),
+            );
+        }
+        self.intake.understand();
+        self.intake.log(LogFile {
+            namespace: log.namespace,
+            pod: log.pod,
+            container: log.container,
+            previous: log.previous,
+            cut,
+            body,
+        });
+        Ok(())
+    }
+
+    /// Reads a folder or archive: it is an error only if nothing in it was understood.
+    pub(super) fn unless_nothing(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self) -> Result<(), FilesError>,
+    ) -> Result<(), FilesError> {
+        let understood = self.intake.understood();
+        let problems = self.intake.problem_count();
+        read(self)?;
+        if self.intake.understood() > understood {
+            return Ok(());
+        }
+        let first = self.intake.first_problem_since(problems);
+        Err(FilesError::Nothing {
+            path: name.to_owned(),
+            first: first
+                .unwrap_or("no file in it has a name that is read (.yaml, .yml, .json, logs/…)")
+                .to_owned(),
+        })
+    }
+
+    pub(super) fn say(&mut self, reason: GapReason, message: String) {
+        self.intake.problem(Problem {
+            resource: "input".to_owned(),
+            reason,
+            message,
+        });
+    }
+
+    /// Reads the documents of a text.
+    pub(super) fn body(&mut self, name: &str, body: Body) -> Result<(), FilesError> {
+        let understood = self.intake.understood();
+        let problems = self.intake.problem_count();
+        if let Some(why) = &body.cut {
+            let why = printable(why);
+            self.say(
+                GapReason::Malformed,
+                format!("{name} was not read to its end: {why}"),
+            );
+        }
+        let is_json = body.text.trim_start().starts_with(['{', '[']);
+        let first = if is_json {
+            self.json(name, body.text)?
+        } else {
+            on_deep_stack(|| self.yaml(name, &body)).map_err(|source| {
+                let path = name.to_owned();
+                FilesError::Read { path, source }
+            })?
+        };
+        if self.intake.understood() > understood {
+            return Ok(());
+        }
+        // The error says it all.
+        self.intake.forget_problems_since(problems);
+        Err(first.map_or_else(
+            || FilesError::Empty {
+                path: name.to_owned(),
+            },
+            |broken| FilesError::Unusable {
+                path: name.to_owned(),
+                place: broken.place,
+                message: broken.message,
+            },
+        ))
+    }
+
+    /// Reads JSON documents. Returns the first thing that is wrong with them.
+    pub(super) fn json(&mut self, name: &str, text: String) -> Result<Option<Broken>, FilesError> {
+        let mut first = None;
+        let mut parts = Vec::new();
+        let end = text.trim_end().len();
+        for (number, found) in (1_usize..).zip(json::documents(&text)) {
+            let shown = match number {
+                1 if found.span.end >= end => name.to_owned(),
+                _ => format!("{name} document {number}"),
+            };
+            if is_capture(&found.outline) {
+                let at = found.span.start;
+                let whole = text.get(found.span).unwrap_or_default();
+                let parsed = format::parse(whole).map_err(|source| FilesError::Format {
+                    path: shown,
+                    source,
+                })?;
+                self.intake.understand();
+                parts.push(Part::Capture { at, parsed });
+                continue;
+            }
+            let contents = objects::contents(&text, &found, Place::START);
+            first = first.or(self.judge(&shown, &contents, &found));
+            parts.push(Part::Objects(contents));
+        }
+        self.intake.text(name.to_owned(), text, parts);
+        Ok(first)
+    }
+
+    /// Reads YAML documents. Returns the first thing that is wrong with them.
+    pub(super) fn yaml(&mut self, name: &str, body: &Body) -> Option<Broken> {
+        let documents = yaml::documents(&body.text);
+        let count = documents.len();
+        let mut first = None;
+        for (number, document) in (1_usize..).zip(&documents) {
+            let shown = match count {
+                1 => name.to_owned(),
+                _ => format!("{name} document {number}"),
+            };
+            let converted = yaml::convert(document, self.limits.yaml_depth);
+            let ends_early = body.cut.is_some() && number == count;
+            let Some(found) = json::documents(&converted.json).next() else {
+                continue;
+            };
+            let found = yaml::found(found, document, &converted, ends_early);
+            let contents = objects::contents(&converted.json, &found, document.place);
+            first = first.or(self.judge(&shown, &contents, &found));
+            drop(found);
+            self.intake
+                .text(shown, converted.json, vec![Part::Objects(contents)]);
+        }
+        first
+    }
+
+    /// Tells what is wrong with a document, and counts it if it was understood at least in part.
+    pub(super) fn judge(
+        &mut self,
+        shown: &str,
+        contents: &Contents,
+        found: &Found<'_>,
+    ) -> Option<Broken> {
+        let is_whole = contents.losses.is_empty() && found.broken.is_none();
+        if (is_whole && found.outline.shape != Shape::Null) || contents.len() > 0 {
+            self.intake.understand();
+        }
+        for Broken { place, message } in &contents.losses {
+            self.say(GapReason::Malformed, format!("{shown}, {place}: {message}"));
+        }
+        contents.losses.first().or(found.broken.as_ref()).cloned()
+    }
+}
+
+fn is_capture(outline: &json::Outline<'_>) -> bool {
+    outline.kind.as_deref() == Some(format::KIND)
+        && outline
+            .api_version
+            .as_deref()
+            .is_some_and(|version| version.starts_with("velero-slots/"))
+}
+
+/// An input of a folder or archive that cannot be used is a problem, not an error.
+pub(super) fn problem(error: &FilesError) -> Problem {
+    let reason = match error {
+        FilesError::Read { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            GapReason::Forbidden
+        }
+        FilesError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            GapReason::NotFound
+        }
+        FilesError::TooLarge { .. } => GapReason::Partial,
+        FilesError::Format {
+            source: FormatError::Newer { .. },
+            ..
+        } => GapReason::Unsupported,
+        FilesError::Read { .. }
+        | FilesError::Empty { .. }
+        | FilesError::NotText { .. }
+        | FilesError::Unusable { .. }
+        | FilesError::Format { .. }
+        | FilesError::Nothing { .. }
+        | FilesError::NoInput => GapReason::Malformed,
+    };
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message.push_str(": ");
+        message.push_str(&printable(&error.to_string()));
+        cause = error.source();
+    }
+    Problem {
+        resource: "input".to_owned(),
+        reason,
+        message,
+    }
+}
