@@ -13,7 +13,9 @@ use crate::diagnose::finding::{
     Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity,
 };
 use crate::replay::Situation;
-use crate::snapshot::{ConfigMap, ContainerEnd, ContainerState, NodeAgent, Observed, Previous};
+use crate::snapshot::{
+    ConfigMap, ContainerEnd, ContainerState, NodeAgent, Observed, Previous, Ready,
+};
 use crate::velero::TaskRef;
 use crate::velero::profile::{BadConfig, ConfigSource, SeveralKeys};
 
@@ -102,7 +104,10 @@ fn shows_a_crash(case: &Case<'_, '_>, agent: &NodeAgent) -> bool {
         });
     match &container.state {
         ContainerState::Running { started_at } => {
-            often && !has_outlived(case, *started_at, container.last_end.as_ref())
+            // One that is ready and has lived longer than the one before is cured.
+            let cured = container.ready == Ready::Yes
+                && has_outlived(case, *started_at, container.last_end.as_ref());
+            often && !cured
         }
         ContainerState::Waiting { reason, .. } if reason == "CrashLoopBackOff" => true,
         ContainerState::Waiting { .. } | ContainerState::Terminated(_) | ContainerState::None => {

@@ -70,9 +70,10 @@ fn ended<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
         .filter(|task| ends::is_agent_start(task))
         .filter_map(|task| {
             let at = ends::ended_at(task)?;
-            (case.age(at) < ends::RECENT_SECONDS).then(|| Harmed {
+            let agent = starter(case, task, at);
+            (case.age(at) < ends::RECENT_SECONDS && is_restart(case, task, agent)).then(|| Harmed {
                 task,
-                agent: starter(case, task, at),
+                agent,
                 evidence: words::task_field(task, ".status.message", &task.message),
                 confidence: Confidence::Certain,
                 at: Some(at),
@@ -91,10 +92,43 @@ fn starter<'s>(case: &Case<'_, 's>, task: &Task, at: Timestamp) -> Option<&'s No
         })
     };
     let own = own_node(task);
-    let agents = || case.snapshot.agents.iter().filter(fits);
-    agents()
-        .find(|agent| own.is_some() && agent.node() == own.as_deref())
-        .or_else(|| agents().max_by_key(|agent| agent.started_at))
+    // The task's own agent may take long: it resumes tasks one after the other, and waits up to its
+    // resource timeout for each mover pod.
+    let own_agent = case.snapshot.agents.iter().find(|agent| {
+        own.is_some()
+            && !was_accepted(task)
+            && agent.node() == own.as_deref()
+            && agent.started_at.is_some_and(|start| start <= at)
+    });
+    own_agent.or_else(|| {
+        case.snapshot
+            .agents
+            .iter()
+            .filter(fits)
+            .max_by_key(|agent| agent.started_at)
+    })
+}
+
+/// Whether the start that ended a task was a restart: the task had run there before, or the agent's
+/// container or pod has a predecessor. An agent on a node that has just joined starts too.
+fn is_restart(case: &Case<'_, '_>, task: &Task, agent: Option<&NodeAgent>) -> bool {
+    let had_predecessor = agent.is_some_and(|agent| {
+        agent
+            .container_status()
+            .is_some_and(|container| container.restarts > 0 || container.last_end.is_some())
+            || case.snapshot.agents.iter().any(|other| {
+                other.node() == agent.node()
+                    && other.pod.key != agent.pod.key
+                    && other.pod.created < agent.pod.created
+            })
+    });
+    !was_accepted(task) || had_predecessor
+}
+
+/// Whether the task was ended in Accepted: from v1.15 to v1.16 by any agent that starts, on a node that
+/// may just have joined. All other texts speak of a task that ran on the agent's own node.
+fn was_accepted(task: &Task) -> bool {
+    task.message.contains("in Accepted status")
 }
 
 /// Tasks that ran before their agent started and have not moved since. Only where the release resumes
@@ -102,7 +136,8 @@ fn starter<'s>(case: &Case<'_, 's>, task: &Task, at: Timestamp) -> Option<&'s No
 fn not_resumed<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
     case.tasks()
         .filter(|task| {
-            task.task.phase == Phase::InProgress && task.situation == Situation::Ordinary
+            task.task.phase == Phase::InProgress
+                && matches!(task.situation, Situation::Ordinary | Situation::Stalled)
         })
         .filter_map(|task| {
             let node = case.node(task.node.as_deref()?)?;

@@ -74,6 +74,9 @@ pub(in crate::diagnose) fn cause(case: &Case<'_, '_>, task: &Task) -> Option<&'s
         "operation-timeout"
     } else if failed == Failed::Yes && has_run(task) {
         "data-path"
+    } else if failed == Failed::No && message.is_empty() {
+        // Nothing but a request ends a task without a word, and whoever asked knows.
+        return None;
     } else {
         "other"
     })

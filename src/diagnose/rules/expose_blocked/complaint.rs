@@ -38,13 +38,17 @@ impl Complaint {
     /// How long the complaint is part of a normal start, in seconds.
     ///
     /// Five minutes for what only has not happened yet: a cluster autoscaler brings a node in less
-    /// (velero-io/velero#7910), and a snapshot of a large volume takes its time. Two minutes for what
+    /// (velero-io/velero#7910). Ten for a snapshot that is taken without an error, and for a pod that
+    /// is being made without a complaint: a large volume takes its time. Two minutes for what
     /// was tried and failed, since volumes are often attached at the second try.
     pub(super) const fn patience(&self) -> i64 {
         match self.permanence {
             Permanence::Ended => 0,
             Permanence::Failing => 120,
-            Permanence::Waiting => 300,
+            Permanence::Waiting => match self.cause.as_bytes() {
+                b"undetermined" | b"snapshot-not-ready" => 600,
+                _ => 300,
+            },
         }
     }
 }

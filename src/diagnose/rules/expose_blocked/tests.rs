@@ -136,8 +136,8 @@ fn a_volume_that_cannot_be_mounted_is_known_by_event_or_by_message() {
     );
     assert_eq!(cause(600, vec![by_message]), Some("mount-failed"));
     let silent = |seconds| vec![waiting(seconds, "ContainerCreating", "")];
-    assert_eq!(cause(600, silent(299)), None);
-    assert_eq!(cause(600, silent(300)), Some("undetermined"));
+    assert_eq!(cause(900, silent(599)), None);
+    assert_eq!(cause(900, silent(600)), Some("undetermined"));
 }
 
 #[test]
@@ -163,10 +163,10 @@ fn a_rejected_pod_is_told_at_once() {
 fn without_a_pod_the_snapshot_is_looked_at() {
     let not_ready = volume_snapshot(json!({"readyToUse": false}));
     // Readable pods are what makes a pod provably absent.
-    assert_eq!(cause(299, vec![not_ready.clone()]), None);
-    let found = about(300, vec![not_ready]);
+    assert_eq!(cause(599, vec![not_ready.clone()]), None);
+    let found = about(600, vec![not_ready]);
     assert_eq!(found[0].cause, Some("snapshot-not-ready"));
-    assert_eq!(found[0].since, Some(ago(300).parse().unwrap()));
+    assert_eq!(found[0].since, Some(ago(600).parse().unwrap()));
     assert!(found[0].actions[0].command.contains("-n app vs-du-1"));
     let failed = volume_snapshot(json!({"readyToUse": false, "error": {"message": "quota"}}));
     assert_eq!(cause(120, vec![failed]), Some("snapshot-not-ready"));
