@@ -152,9 +152,9 @@ pub struct Snapshot {
     /// How much of each resource is known, by resource and namespace; `""` holds for namespaces not
     /// listed here (a list of the whole cluster, or the reason why there is none).
     pub coverage: BTreeMap<(ResourceKind, String), Coverage>,
-    /// Whether all pods that a Restore made (they carry the label `velero.io/restore-name`) were read,
-    /// in whatever namespace: only then is a missing pod of a PodVolumeRestore provably gone.
-    pub restore_targets: Observed<()>,
+    /// For pods and claims: whether all were read that carry the label `velero.io/restore-name` of a
+    /// Restore with unfinished tasks, in whatever namespace. See [`Self::restored_pod`].
+    pub restore_targets: BTreeMap<ResourceKind, Observed<()>>,
     /// What could not be read.
     pub gaps: Vec<Gap>,
 }
@@ -233,6 +233,31 @@ impl Snapshot {
                 || self.missing(ResourceKind::PersistentVolumeClaim, namespace),
                 Observed::Seen,
             )
+    }
+
+    /// Looks for the pod that a PodVolumeRestore restores into. Velero labels everything that a Restore
+    /// made, so the pod is also provably gone where a whole list of the labelled pods does not hold it.
+    #[must_use]
+    pub fn restored_pod(&self, namespace: &str, name: &str) -> Observed<&Pod> {
+        let seen = self.pod(namespace, name);
+        self.or_absent_target(ResourceKind::Pod, seen)
+    }
+
+    /// Looks for the PersistentVolumeClaim that a DataDownload writes to, as [`Self::restored_pod`] does.
+    #[must_use]
+    pub fn restored_claim(&self, namespace: &str, name: &str) -> Observed<&Claim> {
+        let seen = self.claim(namespace, name);
+        self.or_absent_target(ResourceKind::PersistentVolumeClaim, seen)
+    }
+
+    fn or_absent_target<T>(&self, resource: ResourceKind, seen: Observed<T>) -> Observed<T> {
+        match (seen, self.restore_targets.get(&resource)) {
+            (Observed::Unknown(_), Some(Observed::Seen(()))) => Observed::Absent,
+            (Observed::Unknown(_), Some(Observed::Unknown(reason))) => Observed::Unknown(*reason),
+            (seen, Some(Observed::Seen(()) | Observed::Unknown(_) | Observed::Absent) | None) => {
+                seen
+            }
+        }
     }
 
     /// Looks for a VolumeSnapshot.

@@ -292,7 +292,7 @@ impl<'a> Found<'a> {
                 .map_or(DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS, |server| {
                     server.default_item_operation_timeout_seconds
                 }),
-            restore_targets: coverages.restore_targets(),
+            restore_targets: coverages.restore_targets(&notes),
             coverage: coverages.merged(capture, &notes),
             gaps: Vec::new(),
         };

@@ -18,8 +18,8 @@ pub(super) struct Coverages {
     empty_lists: BTreeSet<ResourceKind>,
     /// What was refused or cut.
     failures: Vec<Failure>,
-    /// The pods selected by the label of Restores.
-    restore_targets: Option<Observed<()>>,
+    /// What was selected by the label of Restores; the collector asks in portions.
+    restore_targets: BTreeMap<ResourceKind, Coverage>,
 }
 
 /// A listing that did not give all of its scope.
@@ -64,16 +64,9 @@ impl Coverages {
             Scope::Namespace(namespace) => self.reach(resource, namespace, reached),
             Scope::Cluster => self.reach(resource, "", reached),
             Scope::Selected { label_selector } => {
-                let is_restore_targets =
-                    resource == ResourceKind::Pod && label_selector.contains(RESTORE_NAME_LABEL);
-                if is_restore_targets {
-                    self.restore_targets = Some(match reached {
-                        Coverage::Listed => Observed::Seen(()),
-                        Coverage::Present | Coverage::Partial => {
-                            Observed::Unknown(GapReason::Partial)
-                        }
-                        Coverage::Unreadable(reason) => Observed::Unknown(reason),
-                    });
+                if label_selector.contains(RESTORE_NAME_LABEL) {
+                    let all = self.restore_targets.entry(resource).or_insert(reached);
+                    *all = worse(*all, reached);
                 }
                 let of_all = match reached {
                     // What a selector leaves out is not known.
@@ -128,14 +121,19 @@ impl Coverages {
         *best = better(*best, reached);
     }
 
-    /// Returns whether all pods made by Restores were read.
-    pub(super) fn restore_targets(&self) -> Observed<()> {
-        let everywhere = self.best.get(&(ResourceKind::Pod, String::new()));
-        if everywhere == Some(&Coverage::Listed) {
-            return Observed::Seen(());
-        }
+    /// Returns whether all targets of Restores were read, by resource.
+    pub(super) fn restore_targets(&self, notes: &Notes) -> BTreeMap<ResourceKind, Observed<()>> {
+        let is_damaged = |resource| notes.damaged().iter().any(|(of, _)| *of == resource);
+        let observed = |resource, coverage| match coverage {
+            Coverage::Listed if is_damaged(resource) => Observed::Unknown(GapReason::Partial),
+            Coverage::Listed => Observed::Seen(()),
+            Coverage::Present | Coverage::Partial => Observed::Unknown(GapReason::Partial),
+            Coverage::Unreadable(reason) => Observed::Unknown(reason),
+        };
         self.restore_targets
-            .unwrap_or(Observed::Unknown(GapReason::NotInInput))
+            .iter()
+            .map(|(resource, coverage)| (*resource, observed(*resource, *coverage)))
+            .collect()
     }
 
     /// Returns the coverage of every resource and namespace.
@@ -250,11 +248,27 @@ const fn rank(coverage: Coverage) -> u8 {
 }
 
 fn better(one: Coverage, other: Coverage) -> Coverage {
-    match (one, other) {
-        // Which of two reasons is told must not depend on the order of the listings.
-        (Coverage::Unreadable(a), Coverage::Unreadable(b)) => Coverage::Unreadable(a.min(b)),
-        _ if rank(other) > rank(one) => other,
-        _ => one,
+    if rank(other) > rank(one) {
+        other
+    } else {
+        told_first(one, other)
+    }
+}
+
+fn worse(one: Coverage, other: Coverage) -> Coverage {
+    if rank(other) < rank(one) {
+        other
+    } else {
+        told_first(one, other)
+    }
+}
+
+/// Which of two reasons is told must not depend on the order of the listings.
+fn told_first(one: Coverage, other: Coverage) -> Coverage {
+    if let (Coverage::Unreadable(a), Coverage::Unreadable(b)) = (one, other) {
+        Coverage::Unreadable(a.min(b))
+    } else {
+        one
     }
 }
 
@@ -320,9 +334,14 @@ fn effect(resource: ResourceKind, scope: &Scope) -> &'static str {
             "the server's version is not known, and its default timeouts are assumed for deadlines"
         }
         ResourceKind::ConfigMap => "the configured limits and the prepare queue are not known",
-        ResourceKind::PersistentVolumeClaim => {
-            "whether volumes are bound and restore targets exist is not known"
-        }
+        ResourceKind::PersistentVolumeClaim => match scope {
+            Scope::Selected { .. } => {
+                "whether the claims that DataDownloads write to exist is not known"
+            }
+            Scope::Namespace(_) | Scope::Cluster | Scope::FileList | Scope::FileObjects => {
+                "whether volumes are bound and restore targets exist is not known"
+            }
+        },
         ResourceKind::VolumeSnapshot => "whether snapshots are ready is not known",
         ResourceKind::Event => "findings lack the words of events; none depends on them alone",
     }

@@ -55,7 +55,7 @@ fn same_type(a: &Value, b: &Value) -> bool {
 fn without_gaps(mut snapshot: Snapshot) -> Snapshot {
     snapshot.gaps.clear();
     snapshot.coverage.clear();
-    snapshot.restore_targets = Observed::Absent;
+    snapshot.restore_targets.clear();
     snapshot.server_version = Observed::Absent;
     snapshot
 }

@@ -67,8 +67,43 @@ fn a_selected_list_proves_nothing_about_other_pods() {
         snapshot.pod("app", "x"),
         Observed::Unknown(GapReason::Partial)
     );
-    assert_eq!(snapshot.restore_targets, Observed::Seen(()));
+    assert_eq!(snapshot.restored_pod("app", "x"), Observed::Absent);
+    assert_eq!(
+        snapshot.restored_claim("app", "x"),
+        Observed::Unknown(GapReason::NotInInput)
+    );
     assert_eq!(gaps(&snapshot, "pods"), "");
+}
+
+#[test]
+fn a_restored_pod_that_is_there_is_seen_and_a_broken_one_proves_nothing() {
+    let mut target = mover_pod();
+    target["metadata"]["namespace"] = json!("app");
+    let snapshot = pods_and_targets(Ok(vec![target.clone()]));
+    assert!(snapshot.restored_pod("app", "du-17").seen().is_some());
+    target["spec"] = json!(5);
+    let snapshot = pods_and_targets(Ok(vec![target]));
+    assert_eq!(
+        snapshot.restored_pod("app", "du-17"),
+        Observed::Unknown(GapReason::Partial)
+    );
+}
+
+#[test]
+fn of_targets_asked_in_portions_one_refusal_spoils_the_proof() {
+    for portions in [
+        [Ok(vec![]), Err(GapReason::Timeout)],
+        [Err(GapReason::Timeout), Ok(vec![])],
+    ] {
+        let listings = portions
+            .into_iter()
+            .map(|portion| (ResourceKind::Pod, selected(), portion));
+        let snapshot = read(&cluster(listings.collect()), &options());
+        assert_eq!(
+            snapshot.restored_pod("app", "x"),
+            Observed::Unknown(GapReason::Timeout)
+        );
+    }
 }
 
 #[test]
@@ -80,7 +115,7 @@ fn a_refused_selected_list_is_a_gap_about_restore_targets() {
         Observed::Unknown(GapReason::Forbidden)
     );
     assert_eq!(
-        snapshot.restore_targets,
+        snapshot.restored_pod("app", "x"),
         Observed::Unknown(GapReason::Forbidden)
     );
     assert_eq!(
@@ -124,7 +159,7 @@ fn what_another_listing_makes_good_is_no_gap() {
     let snapshot = read(&capture, &options());
     assert_eq!(snapshot.pod("velero", "x"), Observed::Absent);
     assert_eq!(snapshot.pod("app", "x"), Observed::Absent);
-    assert_eq!(snapshot.restore_targets, Observed::Seen(()));
+    assert_eq!(snapshot.restored_pod("app", "x"), Observed::Absent);
     assert_eq!(gaps(&snapshot, "pods"), "");
 }
 
