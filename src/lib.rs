@@ -11,9 +11,13 @@
 
 pub mod capture;
 #[cfg(feature = "cli")]
+pub mod cli;
+#[cfg(feature = "cli")]
 pub mod collect;
 pub mod diagnose;
+pub mod render;
 pub mod replay;
+pub mod report;
 pub mod snapshot;
 pub mod velero;
 

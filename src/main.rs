@@ -1,1 +1,7 @@
-fn main() {}
+//! `kubectl velero-slots`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    velero_slots::cli::run()
+}

@@ -103,6 +103,11 @@ impl Profile {
         }
     }
 
+    /// Returns the first release of every set of rules, oldest first.
+    pub fn rule_sets() -> impl Iterator<Item = &'static str> {
+        RELEASES.iter().map(|profile| profile.since)
+    }
+
     /// Returns the newest rules known: those of the development branch.
     #[must_use]
     pub const fn newest() -> Self {

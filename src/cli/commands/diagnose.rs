@@ -1,0 +1,89 @@
+//! `diagnose`.
+
+use clap::ValueEnum;
+
+use super::super::args::{FilterArgs, OutputArgs, SourceArgs, parse_threshold};
+use super::super::error::Error;
+use super::super::exit::Exit;
+use super::super::source;
+use super::super::ui::{TerminalEnvironment, Ui, terminal};
+use crate::diagnose::diagnose;
+use crate::render;
+use crate::replay::{ReplayOptions, replay};
+use crate::report::{DiagnosisReport, FailOn, Verdict};
+
+/// Say what is wrong, how sure, on what evidence, and what to type next
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// How long a task may wait beside a free slot
+    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m")]
+    threshold: i64,
+    /// From which severity on the exit code is 3
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
+    fail_on: FailOnChoice,
+}
+
+/// `--fail-on`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOnChoice {
+    /// Only critical findings
+    #[default]
+    Critical,
+    /// Warnings too
+    Warning,
+    /// Every finding
+    Info,
+    /// Never
+    Never,
+}
+
+impl From<FailOnChoice> for FailOn {
+    fn from(choice: FailOnChoice) -> Self {
+        match choice {
+            FailOnChoice::Critical => Self::Critical,
+            FailOnChoice::Warning => Self::Warning,
+            FailOnChoice::Info => Self::Info,
+            FailOnChoice::Never => Self::Never,
+        }
+    }
+}
+
+/// Answers.
+pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    let read = source::read(&args.source)?;
+    let options = ReplayOptions {
+        threshold_seconds: args.threshold,
+    };
+    let replayed = replay(&read.snapshot, options);
+    let diagnosis = diagnose(&read.snapshot, &replayed);
+    let report = DiagnosisReport::new(
+        &read.snapshot,
+        &replayed,
+        &diagnosis,
+        &args.filters.filters(),
+        &read.pins,
+    );
+    let terminal = terminal(&args.output, &TerminalEnvironment::of_process());
+    ui.answer(|out| render::diagnosis(out, &report, args.output.output.into(), &terminal))?;
+    Ok(exit(&report, args.fail_on.into()))
+}
+
+/// The first that applies.
+fn exit(report: &DiagnosisReport, fail_on: FailOn) -> Exit {
+    if report.fails(fail_on) {
+        Exit::Findings
+    } else if report.head.timed_out() {
+        Exit::TimedOut
+    } else {
+        match report.verdict {
+            Verdict::Unknown => Exit::CouldNotAnswer,
+            Verdict::Stuck | Verdict::Attention | Verdict::Healthy => Exit::Answered,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! One file for each command: its arguments and what it does.
+
+pub(crate) mod capture;
+pub(crate) mod diagnose;
+pub(crate) mod replay;
+pub(crate) mod status;
+pub(crate) mod version;

@@ -1,0 +1,51 @@
+//! `replay`.
+
+use super::super::args::{FilterArgs, OutputArgs, SourceArgs, parse_threshold};
+use super::super::error::Error;
+use super::super::exit::Exit;
+use super::super::source;
+use super::super::ui::{TerminalEnvironment, Ui, terminal};
+use crate::diagnose::diagnose;
+use crate::render;
+use crate::replay::{ReplayOptions, replay};
+use crate::report::ReplayReport;
+
+/// Show what each node-agent would decide for each unfinished task if it looked now
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// How long a task may wait beside a free slot
+    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m")]
+    threshold: i64,
+}
+
+/// Answers.
+pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    let read = source::read(&args.source)?;
+    let options = ReplayOptions {
+        threshold_seconds: args.threshold,
+    };
+    let replayed = replay(&read.snapshot, options);
+    let diagnosis = diagnose(&read.snapshot, &replayed);
+    let report = ReplayReport::new(
+        &read.snapshot,
+        &replayed,
+        &diagnosis,
+        &args.filters.filters(),
+        &read.pins,
+    );
+    let terminal = terminal(&args.output, &TerminalEnvironment::of_process());
+    ui.answer(|out| render::replay(out, &report, args.output.output.into(), &terminal))?;
+    Ok(if report.head.timed_out() {
+        Exit::TimedOut
+    } else if report.nothing_answered() {
+        Exit::CouldNotAnswer
+    } else {
+        Exit::Answered
+    })
+}

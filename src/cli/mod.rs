@@ -1,0 +1,98 @@
+//! The command line and nothing else: flags, exit codes, messages, and where the answer goes.
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod args;
+mod commands;
+mod error;
+mod exit;
+mod source;
+mod ui;
+
+use commands::{capture, diagnose, replay, status, version};
+use error::{Error, ErrorKind};
+use exit::Exit;
+use ui::Ui;
+
+/// Show who holds and who waits for the slots of Velero's node-agents, and say what is wrong
+///
+/// Reads the cluster that kubectl would, or files (--from). Changes nothing.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kubectl-velero_slots",
+    bin_name = "kubectl velero-slots",
+    version,
+    args_override_self = true,
+    after_help = "Exit codes: 0 answered; 1 could not answer, or verdict unknown; 2 usage; \
+                  3 a finding at or above --fail-on; 124 time limit; 130 interrupted."
+)]
+struct App {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Status(status::Args),
+    Diagnose(diagnose::Args),
+    Replay(replay::Args),
+    Capture(capture::Args),
+    Version(version::Args),
+}
+
+/// Runs the program with the arguments and streams of the process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    // Standard error is not locked: a credential plugin may write to it meanwhile.
+    let mut err = io::stderr();
+    run_with(std::env::args_os(), &mut out, &mut err).into()
+}
+
+fn run_with(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Exit {
+    let app = match App::try_parse_from(args) {
+        Ok(app) => app,
+        Err(error) => return clap_answer(&error, out, err),
+    };
+    let mut ui = Ui::new(out, err);
+    let result = match app.command {
+        Command::Status(args) => status::run(&args, &mut ui),
+        Command::Diagnose(args) => diagnose::run(&args, &mut ui),
+        Command::Replay(args) => replay::run(&args, &mut ui),
+        Command::Capture(args) => capture::run(&args, &mut ui),
+        Command::Version(args) => version::run(&args, &mut ui),
+    };
+    match result.and_then(|exit| ui.finish().map(|()| exit)) {
+        Ok(exit) => exit,
+        Err(error) => {
+            let exit = error.exit();
+            if error.kind != ErrorKind::BrokenPipe {
+                ui.error(&error);
+            }
+            exit
+        }
+    }
+}
+
+/// Writes what clap has to say: help and the version are answers, everything else is a usage error.
+fn clap_answer(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let text = error.render();
+    if error.use_stderr() {
+        // With standard error gone there is nobody left to tell.
+        let _told = write!(err, "{text}").and_then(|()| err.flush());
+        Exit::Usage
+    } else {
+        match write!(out, "{text}").and_then(|()| out.flush()) {
+            Ok(()) => Exit::Answered,
+            Err(error) => Error::output(error).exit(),
+        }
+    }
+}

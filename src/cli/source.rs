@@ -1,0 +1,276 @@
+//! From flags to what was seen: files or a cluster, and Velero's namespace in it.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::anyhow;
+
+use super::args::{ClusterArgs, Limit, SourceArgs};
+use super::error::{Error, ErrorKind};
+use crate::capture::Capture;
+use crate::collect::cluster::{self, CollectError, CollectOptions, Collected};
+use crate::collect::files::{self, FilesError, Limits};
+use crate::collect::kubectl_compat::{ClusterFlags, Environment, TlsVerify, velero_namespace_hint};
+use crate::render::printable;
+use crate::report::Pins;
+use crate::snapshot::{self, NamespaceSearch, ReadOptions, Snapshot};
+
+/// What no `--timeout` means to a reading: longer than anyone waits, and no overflow.
+const WITHOUT_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// What was read.
+pub(crate) struct Read {
+    /// What was seen.
+    pub(crate) snapshot: Snapshot,
+    /// What follow-up commands name.
+    pub(crate) pins: Pins,
+}
+
+/// What was collected, not yet read.
+pub(crate) struct Source {
+    /// Word for word.
+    pub(crate) capture: Capture,
+    /// Velero's namespace in it.
+    pub(crate) namespace: String,
+    /// What follow-up commands name.
+    pub(crate) pins: Pins,
+}
+
+/// Reads what the flags name.
+///
+/// # Errors
+///
+/// When the flags contradict each other, the source cannot be used, or Velero is not in it.
+pub(crate) fn read(args: &SourceArgs) -> Result<Read, Error> {
+    let source = collect(args)?;
+    let options = ReadOptions {
+        namespace: source.namespace,
+        now: args.now,
+    };
+    Ok(Read {
+        snapshot: snapshot::read(&source.capture, &options),
+        pins: source.pins,
+    })
+}
+
+/// Collects what the flags name.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn collect(args: &SourceArgs) -> Result<Source, Error> {
+    if args.from.is_empty() {
+        if args.now.is_some() {
+            return Err(Error::usage(anyhow!(
+                "--now needs --from: with a cluster, now is the API server's time"
+            )));
+        }
+        from_cluster(args)
+    } else {
+        from_files(args)
+    }
+}
+
+fn from_files(args: &SourceArgs) -> Result<Source, Error> {
+    let capture = files::read(&args.from, &mut io::stdin().lock(), &Limits::default())
+        .map_err(files_error)?;
+    let namespace = match told_namespace(args) {
+        Some(namespace) => namespace,
+        None => match snapshot::find_namespace(&capture) {
+            NamespaceSearch::Found(namespace) => namespace,
+            NamespaceSearch::Several(namespaces) => {
+                return Err(Error::usage(anyhow!(
+                    "several namespaces of the input look like Velero's: {}",
+                    namespaces.join(", ")
+                ))
+                .hint("choose one with -n"));
+            }
+            NamespaceSearch::None { looked_for } => {
+                return Err(Error::could_not_answer(anyhow!(
+                    "Velero not found: the input holds no sign of it ({looked_for})"
+                ))
+                .hint(
+                    "read more into the input, such as: kubectl get \
+                     datauploads,datadownloads,podvolumebackups,podvolumerestores,pods,daemonsets,configmaps \
+                     -n velero -o yaml",
+                )
+                .hint("or name Velero's namespace with -n"));
+            }
+        },
+    };
+    let mut source_flags = Vec::new();
+    for path in &args.from {
+        // What came through a pipe is gone and cannot be named again.
+        if path != Path::new("-") {
+            source_flags.push("--from".to_owned());
+            source_flags.push(path.to_string_lossy().into_owned());
+        }
+    }
+    Ok(Source {
+        capture,
+        namespace,
+        pins: Pins {
+            source_flags,
+            ..Pins::default()
+        },
+    })
+}
+
+/// Returns the namespace that the user names, in Velero's own order (v1.17.2 pkg/client/factory.go).
+fn told_namespace(args: &SourceArgs) -> Option<String> {
+    let environment = Environment::of_process();
+    args.namespace
+        .clone()
+        .filter(|namespace| !namespace.is_empty())
+        .or_else(|| velero_namespace_hint(&environment))
+        .or_else(|| environment.velero_namespace.clone())
+        .filter(|namespace| !namespace.is_empty())
+}
+
+fn files_error(error: FilesError) -> Error {
+    Error::could_not_answer(error)
+        .hint("--from takes a file, a folder or a .tar.gz of YAML or JSON objects, or - for standard input")
+}
+
+fn from_cluster(args: &SourceArgs) -> Result<Source, Error> {
+    // Made here and not earlier: nothing that works offline should pay for it.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Error::could_not_answer(anyhow::Error::new(error).context("start the runtime"))
+        })?;
+    let collected = runtime.block_on(async {
+        tokio::select! {
+            collected = ask(args) => collected,
+            _ = tokio::signal::ctrl_c() => Err(Error::new(ErrorKind::Interrupted, anyhow!("interrupted"))),
+        }
+    });
+    // A credential plugin that hangs must not keep the program.
+    runtime.shutdown_background();
+    let (collected, context) = collected?;
+    Ok(Source {
+        capture: collected.capture,
+        namespace: collected.namespace.namespace,
+        pins: Pins {
+            context,
+            kubeconfig: args.cluster.kubeconfig.clone(),
+            source_flags: Vec::new(),
+        },
+    })
+}
+
+async fn ask(args: &SourceArgs) -> Result<(Collected, Option<String>), Error> {
+    let flags = cluster_flags(&args.cluster, args.namespace.as_ref());
+    let environment = Environment::of_process();
+    let progress = |line: &str| {
+        // With standard error gone there is nobody left to tell.
+        let _told = writeln!(io::stderr(), "{}", printable(line));
+    };
+    let cluster = cluster::connect(&flags, &environment, &progress)
+        .await
+        .map_err(cluster_error)?;
+    let mut options = CollectOptions::of_flags(&flags);
+    if let Some(limit) = args.timeout {
+        options.time_limit = limit.duration().unwrap_or(WITHOUT_LIMIT);
+    }
+    let collected = cluster
+        .collect(&options, &progress)
+        .await
+        .map_err(cluster_error)?;
+    Ok((collected, cluster.resolved().context.clone()))
+}
+
+fn cluster_flags(args: &ClusterArgs, namespace: Option<&String>) -> ClusterFlags {
+    ClusterFlags {
+        kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
+        cluster: args.cluster.clone(),
+        user: args.user.clone(),
+        namespace: namespace.cloned(),
+        as_user: args.as_user.clone(),
+        as_groups: args.as_groups.clone(),
+        as_uid: args.as_uid.clone(),
+        as_user_extra: args.as_user_extra.clone(),
+        token: args.token.clone(),
+        server: args.server.clone(),
+        request_timeout: args.request_timeout.map(|limit| match limit {
+            Limit::AtMost(duration) => duration,
+            Limit::None => Duration::ZERO,
+        }),
+        insecure_skip_tls_verify: args.insecure_skip_tls_verify.map(|skip| {
+            if skip {
+                TlsVerify::Skip
+            } else {
+                TlsVerify::Check
+            }
+        }),
+        certificate_authority: args.certificate_authority.clone(),
+        client_certificate: args.client_certificate.clone(),
+        client_key: args.client_key.clone(),
+        tls_server_name: args.tls_server_name.clone(),
+    }
+}
+
+fn cluster_error(error: CollectError) -> Error {
+    let kind = match error.kind() {
+        cluster::ErrorKind::Usage => ErrorKind::Usage,
+        cluster::ErrorKind::Timeout => ErrorKind::TimedOut,
+        cluster::ErrorKind::Config
+        | cluster::ErrorKind::Login
+        | cluster::ErrorKind::Unreachable
+        | cluster::ErrorKind::VeleroNotFound => ErrorKind::CouldNotAnswer,
+    };
+    let hint = match error.kind() {
+        cluster::ErrorKind::Config => Some("look at: kubectl config view --minify"),
+        cluster::ErrorKind::Login => Some("try the same login with: kubectl auth whoami"),
+        cluster::ErrorKind::Unreachable => {
+            Some("try the same connection with: kubectl version; or read files with --from")
+        }
+        cluster::ErrorKind::Timeout => {
+            Some("give it more time with --timeout and --request-timeout")
+        }
+        // Their messages say what to type.
+        cluster::ErrorKind::Usage | cluster::ErrorKind::VeleroNotFound => None,
+    };
+    let error = Error::new(kind, error);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn now_with_a_cluster_is_a_usage_error() {
+        let args = SourceArgs {
+            now: Some("2026-01-02T03:04:05Z".parse().unwrap()),
+            ..SourceArgs::default()
+        };
+        let Err(error) = collect(&args) else {
+            panic!("--now with a cluster was accepted");
+        };
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert_eq!(
+            error.lines(),
+            ["error: --now needs --from: with a cluster, now is the API server's time"]
+        );
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_is_told_with_what_can_be_read() {
+        let args = SourceArgs {
+            from: vec!["/nonexistent/velero.yaml".into()],
+            ..SourceArgs::default()
+        };
+        let Err(error) = collect(&args) else {
+            panic!("a path that is not there was read");
+        };
+        assert_eq!(error.kind, ErrorKind::CouldNotAnswer);
+        insta::assert_snapshot!(error.lines().join("\n"), @"");
+    }
+}

@@ -1,0 +1,189 @@
+//! The lines that every human view begins and ends with: which cluster, what could not be read.
+
+use std::collections::BTreeMap;
+
+use super::Terminal;
+use super::screen::{Line, Style, cut, wrap};
+use super::words::{UNKNOWN, count, time};
+use crate::report::{GapReason, Head, NowFrom, SlotLimits, SourceType};
+
+/// Writes which cluster, namespace, Velero, limit and time the answer is about.
+pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
+    let parts = [
+        place(head, terminal),
+        head.namespace.clone(),
+        velero(head),
+        limits(&head.limits),
+        as_of(head),
+    ];
+    let dot = terminal.marks.dot();
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line)
+                if super::screen::printable(line).chars().count()
+                    + super::screen::printable(&part).chars().count()
+                    + 3
+                    <= terminal.width =>
+            {
+                line.push_str(dot);
+                line.push_str(&part);
+            }
+            Some(_) | None => lines.push(part),
+        }
+    }
+    lines
+        .iter()
+        .map(|line| Line::new(line, Style::Strong))
+        .collect()
+}
+
+fn place(head: &Head, terminal: &Terminal) -> String {
+    match head.source {
+        SourceType::Cluster => head
+            .pins
+            .context
+            .clone()
+            .or_else(|| head.server.clone())
+            .unwrap_or_else(|| "cluster".to_owned()),
+        SourceType::Files => match head.paths.as_slice() {
+            [] => "files".to_owned(),
+            [path] => cut_front(path, terminal.width / 2, terminal),
+            paths => count(paths.len(), "file", "files"),
+        },
+    }
+}
+
+/// Cuts a path at its front: its end tells more.
+fn cut_front(path: &str, width: usize, terminal: &Terminal) -> String {
+    let reversed: String = path.chars().rev().collect();
+    if path.chars().count() <= width {
+        return path.to_owned();
+    }
+    let kept = cut(&reversed, width, super::Marks::Unicode);
+    let kept: String = kept.trim_end_matches('…').chars().rev().collect();
+    format!("{}{kept}", terminal.marks.more())
+}
+
+fn velero(head: &Head) -> String {
+    match head.velero_versions.as_slice() {
+        [] => format!("Velero {UNKNOWN}"),
+        [first, .., last] if head.velero_versions.len() > 3 => {
+            format!(
+                "Velero {first} to {last} ({} versions)",
+                head.velero_versions.len()
+            )
+        }
+        versions => format!("Velero {}", versions.join(", ")),
+    }
+}
+
+fn limits(limits: &SlotLimits) -> String {
+    let known = match (limits.known.first(), limits.known.last()) {
+        (Some(low), Some(high)) if low == high => format!("limit {low} per node"),
+        (Some(low), Some(high)) => format!("limit {low} to {high} per node"),
+        (None, _) | (_, None) => return format!("limit {UNKNOWN}"),
+    };
+    let kinds = if limits.per_kind { " and kind" } else { "" };
+    if limits.unknown == 0 {
+        format!("{known}{kinds}")
+    } else {
+        format!("{known}{kinds}, {} unknown", limits.unknown)
+    }
+}
+
+fn as_of(head: &Head) -> String {
+    let from = match head.now_from {
+        NowFrom::Server => "",
+        NowFrom::Flag => " (--now)",
+        NowFrom::Capture => " (capture)",
+        NowFrom::NewestObject => " (newest object)",
+    };
+    format!("as of {}{from}", time(head.taken_at))
+}
+
+/// Writes in at most two lines what could not be read, by reason.
+pub(super) fn gaps_in_short(head: &Head, terminal: &Terminal) -> Vec<Line> {
+    let mut by_reason: BTreeMap<GapReason, Vec<&str>> = BTreeMap::new();
+    for gap in &head.gaps {
+        let resources = by_reason.entry(gap.reason).or_default();
+        if !resources.contains(&gap.resource.as_str()) {
+            resources.push(&gap.resource);
+        }
+    }
+    if by_reason.is_empty() {
+        return Vec::new();
+    }
+    let groups: Vec<String> = by_reason
+        .iter()
+        .map(|(reason, resources)| format!("{}: {}", words(*reason), resources.join(", ")))
+        .collect();
+    let text = cut(&groups.join("; "), terminal.width * 2 - 40, terminal.marks);
+    wrap(
+        &Line::new("gaps: ", Style::Unknown),
+        &format!("{text} (see -o wide)"),
+        Style::Plain,
+        terminal,
+    )
+}
+
+/// Writes everything that could not be read, and what the answer lacks because of it.
+pub(super) fn gaps_in_full(head: &Head, terminal: &Terminal) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if !head.gaps.is_empty() {
+        lines.push(Line::default());
+        lines.push(Line::new("Gaps:", Style::Strong));
+    }
+    for gap in &head.gaps {
+        lines.push(
+            Line::new(
+                &format!("{} {} ", terminal.marks.unknown(), gap.resource),
+                Style::Unknown,
+            )
+            .then(&format!("({})", gap.reason.as_str()), Style::Plain),
+        );
+        let indent = Line::new("  ", Style::Plain);
+        for text in [&gap.message, &gap.effect] {
+            if !text.is_empty() {
+                lines.extend(wrap(&indent, text, Style::Plain, terminal));
+            }
+        }
+    }
+    lines
+}
+
+/// Names the task kinds that could not be read, for a headline.
+pub(super) fn hidden_tasks(head: &Head) -> Option<String> {
+    let hidden: Vec<String> = if head.no_task_kind_was_read() {
+        head.unread_tasks
+            .iter()
+            .map(|unread| format!("{} ({})", unread.kind.plural(), words(unread.reason)))
+            .collect()
+    } else {
+        head.hidden_tasks()
+            .map(|unread| format!("{} ({})", unread.kind.plural(), words(unread.reason)))
+            .collect()
+    };
+    if hidden.is_empty() {
+        None
+    } else {
+        Some(format!("not read: {}", hidden.join(", ")))
+    }
+}
+
+const fn words(reason: GapReason) -> &'static str {
+    match reason {
+        GapReason::Forbidden => "forbidden",
+        GapReason::NotFound => "not found",
+        GapReason::Malformed => "malformed",
+        GapReason::NotInInput => "not in the input",
+        GapReason::Partial => "only in part",
+        GapReason::Timeout => "timed out",
+        GapReason::Unsupported => "not supported",
+    }
+}
+
+/// Writes the next command. It is not wrapped: it will be pasted.
+pub(super) fn next(command: &str) -> Line {
+    Line::new("next: ", Style::Dim).then(command, Style::Strong)
+}

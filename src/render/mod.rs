@@ -1,0 +1,165 @@
+//! A report as bytes: words and places, no decisions.
+//!
+//! ```text
+//! Report ─┬─► table, wide ─► Screen (cleans every text, adds colour) ─┐
+//!         ├─► name ───────────────────────────────────────────────────┼─► writer
+//!         └─► json::v1 ─► JSON or YAML (escapes on the way) ──────────┘
+//! ```
+
+use std::io::{self, Write};
+
+use crate::report::{DiagnosisReport, ReplayReport, StatusReport, VersionReport};
+
+mod columns;
+mod context;
+mod diagnosis;
+mod json;
+mod name;
+mod replay;
+mod screen;
+mod status;
+mod words;
+
+pub use screen::printable;
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people, the first screen.
+    #[default]
+    Table,
+    /// For people, everything.
+    Wide,
+    /// JSON.
+    Json,
+    /// The same document in YAML.
+    Yaml,
+    /// Names that can be pasted into kubectl.
+    Name,
+}
+
+/// What the writer at the other end can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its width in columns.
+    pub width: usize,
+    /// Whether colours are written.
+    pub color: Color,
+    /// Which marks can be shown.
+    pub marks: Marks,
+    /// Whether tables have a header line.
+    pub headers: Headers,
+}
+
+impl Default for Terminal {
+    /// 80 columns, no colour, Unicode marks, headers.
+    fn default() -> Self {
+        Self {
+            width: 80,
+            color: Color::Off,
+            marks: Marks::Unicode,
+            headers: Headers::Shown,
+        }
+    }
+}
+
+/// Whether colours are written. No meaning is carried by colour alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// Never an escape sequence.
+    Off,
+    /// ANSI colours.
+    On,
+}
+
+/// Which marks can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// The locale is UTF-8.
+    Unicode,
+    /// It is not.
+    Ascii,
+}
+
+/// Whether tables have a header line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    /// They have.
+    Shown,
+    /// They have not (`--no-headers`).
+    Hidden,
+}
+
+/// Writes the answer of `status`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn status(
+    out: &mut dyn Write,
+    report: &StatusReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => status::table(out, report, terminal),
+        Format::Wide => status::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::v1::Status::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::v1::Status::from(report)),
+        Format::Name => name::status(out, report),
+    }
+}
+
+/// Writes the answer of `diagnose`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn diagnosis(
+    out: &mut dyn Write,
+    report: &DiagnosisReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => diagnosis::table(out, report, terminal),
+        Format::Wide => diagnosis::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::v1::Diagnosis::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::v1::Diagnosis::from(report)),
+        Format::Name => name::diagnosis(out, report),
+    }
+}
+
+/// Writes the answer of `replay`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn replay(
+    out: &mut dyn Write,
+    report: &ReplayReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => replay::table(out, report, terminal),
+        Format::Wide => replay::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::v1::Replay::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::v1::Replay::from(report)),
+        Format::Name => name::replay(out, report),
+    }
+}
+
+/// Writes the answer of `version`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn version(out: &mut dyn Write, report: &VersionReport, format: Format) -> io::Result<()> {
+    match format {
+        Format::Table | Format::Wide => replay::version(out, report),
+        Format::Json => json::write_json(out, &json::v1::Version::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::v1::Version::from(report)),
+        Format::Name => writeln!(out, "kubectl-velero-slots/{}", report.client_version),
+    }
+}

@@ -1,0 +1,64 @@
+//! `-o name`: what can be pasted into kubectl, one a line.
+//!
+//! A name that is not a Kubernetes name cannot be pasted and might be hostile: it is left out.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use crate::report::{DiagnosisReport, ReplayReport, StatusReport};
+use crate::velero::{TaskKind, TaskRef};
+
+/// Writes `node/NAME` for each node shown.
+pub(super) fn status(out: &mut dyn Write, report: &StatusReport) -> io::Result<()> {
+    for node in &report.nodes {
+        if is_name(&node.name) {
+            writeln!(out, "node/{}", node.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `KIND.velero.io/NAME` for each task that a finding shown is about.
+pub(super) fn diagnosis(out: &mut dyn Write, report: &DiagnosisReport) -> io::Result<()> {
+    let tasks: BTreeSet<&TaskRef> = report
+        .findings
+        .iter()
+        .flat_map(|row| &row.finding.tasks)
+        .collect();
+    for task in tasks {
+        write_task(out, task)?;
+    }
+    Ok(())
+}
+
+/// Writes `KIND.velero.io/NAME` for each task shown.
+pub(super) fn replay(out: &mut dyn Write, report: &ReplayReport) -> io::Result<()> {
+    for decision in &report.decisions {
+        write_task(out, &decision.task)?;
+    }
+    Ok(())
+}
+
+fn write_task(out: &mut dyn Write, task: &TaskRef) -> io::Result<()> {
+    if is_name(&task.name) {
+        writeln!(out, "{}.velero.io/{}", singular(task.kind), task.name)?;
+    }
+    Ok(())
+}
+
+const fn singular(kind: TaskKind) -> &'static str {
+    match kind {
+        TaskKind::DataUpload => "dataupload",
+        TaskKind::DataDownload => "datadownload",
+        TaskKind::PodVolumeBackup => "podvolumebackup",
+        TaskKind::PodVolumeRestore => "podvolumerestore",
+    }
+}
+
+/// Returns whether a text can be the name of a Kubernetes object (RFC 1123 subdomain characters).
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
+}

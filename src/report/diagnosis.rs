@@ -1,0 +1,160 @@
+//! What is wrong, how sure, on what evidence, what to type next.
+
+use jiff::Timestamp;
+
+use super::{Filters, Head, Pins};
+use crate::diagnose::{Action, Diagnosis, Finding, Severity, Verdict};
+use crate::replay::Replay;
+use crate::snapshot::{Gap, Snapshot};
+
+/// The answer of `diagnose`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiagnosisReport {
+    /// The head.
+    pub head: Head,
+    /// The verdict of what is shown: without filters, that of the diagnosis.
+    pub verdict: Verdict,
+    /// Why nothing better than `unknown` can be said, one sentence each. Filters leave these as they are: what
+    /// could not be read may concern every task.
+    pub inconclusive: Vec<String>,
+    /// The findings, by severity, id, node, first task.
+    pub findings: Vec<FindingRow>,
+    /// How many findings the filters left out.
+    pub findings_not_shown: usize,
+    /// How many tasks are unfinished, before any filter.
+    pub unfinished: usize,
+}
+
+/// One finding, its times worked out and its commands pinned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FindingRow {
+    /// The finding; its actions carry `-n` and `--context`.
+    pub finding: Finding,
+    /// For how long it holds.
+    pub for_seconds: Option<i64>,
+}
+
+/// From which severity on `diagnose` ends with exit code 3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailOn {
+    /// Only critical findings.
+    #[default]
+    Critical,
+    /// Warnings too.
+    Warning,
+    /// Every finding.
+    Info,
+    /// Never.
+    Never,
+}
+
+impl FailOn {
+    fn reaches(self, severity: Severity) -> bool {
+        // Severities are ordered from the worst on.
+        match self {
+            Self::Critical => severity <= Severity::Critical,
+            Self::Warning => severity <= Severity::Warning,
+            Self::Info => severity <= Severity::Info,
+            Self::Never => false,
+        }
+    }
+}
+
+/// How many findings of each severity are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Severities {
+    /// Critical.
+    pub critical: usize,
+    /// Warnings.
+    pub warning: usize,
+    /// Notes.
+    pub info: usize,
+}
+
+impl DiagnosisReport {
+    /// Makes the answer from what was seen and concluded.
+    #[must_use]
+    pub fn new(
+        snapshot: &Snapshot,
+        replay: &Replay<'_>,
+        diagnosis: &Diagnosis,
+        filters: &Filters,
+        pins: &Pins,
+    ) -> Self {
+        let findings: Vec<FindingRow> = diagnosis
+            .findings
+            .iter()
+            .filter(|finding| filters.shows_finding(finding, &snapshot.tasks, replay))
+            .map(|finding| row(finding, snapshot, pins))
+            .collect();
+        let deadline_gaps: Vec<&Gap> = findings
+            .iter()
+            .filter(|row| row.finding.deadline.is_none())
+            .flat_map(|row| &row.finding.tasks)
+            .filter_map(|task| replay.tasks.get(task)?.deadline_gap.as_ref())
+            .collect();
+        let gaps = replay
+            .gaps
+            .iter()
+            .chain(&diagnosis.gaps)
+            .chain(deadline_gaps);
+        Self {
+            head: Head::new(snapshot, replay, gaps, pins),
+            verdict: if filters.is_set() {
+                verdict_of_shown(diagnosis, &findings)
+            } else {
+                diagnosis.verdict
+            },
+            inconclusive: diagnosis.inconclusive.clone(),
+            findings_not_shown: diagnosis.findings.len().saturating_sub(findings.len()),
+            findings,
+            unfinished: replay.tasks.len(),
+        }
+    }
+
+    /// Counts what is shown.
+    #[must_use]
+    pub fn severities(&self) -> Severities {
+        let mut counts = Severities::default();
+        for row in &self.findings {
+            match row.finding.severity {
+                Severity::Critical => counts.critical += 1,
+                Severity::Warning => counts.warning += 1,
+                Severity::Info => counts.info += 1,
+            }
+        }
+        counts
+    }
+
+    /// Returns whether a finding that is shown reaches a severity.
+    #[must_use]
+    pub fn fails(&self, fail_on: FailOn) -> bool {
+        self.findings
+            .iter()
+            .any(|row| fail_on.reaches(row.finding.severity))
+    }
+}
+
+/// Works the contract's verdict out from the findings that the filters leave.
+fn verdict_of_shown(diagnosis: &Diagnosis, findings: &[FindingRow]) -> Verdict {
+    let worst = findings.iter().map(|row| row.finding.severity).min();
+    let undecided = diagnosis.verdict == Verdict::Unknown || !diagnosis.inconclusive.is_empty();
+    match worst {
+        Some(Severity::Critical) => Verdict::Stuck,
+        Some(Severity::Warning | Severity::Info) | None if undecided => Verdict::Unknown,
+        Some(Severity::Warning) => Verdict::Attention,
+        Some(Severity::Info) | None => Verdict::Healthy,
+    }
+}
+
+fn row(finding: &Finding, snapshot: &Snapshot, pins: &Pins) -> FindingRow {
+    let elapsed = |since: Timestamp| snapshot.taken_at.duration_since(since).as_secs().max(0);
+    let mut finding = finding.clone();
+    for Action { command, .. } in &mut finding.actions {
+        *command = pins.fill(command, &snapshot.namespace);
+    }
+    FindingRow {
+        for_seconds: finding.since.map(elapsed),
+        finding,
+    }
+}

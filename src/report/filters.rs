@@ -1,0 +1,131 @@
+//! `--node`, `--kind`, `--backup`, `--restore`: what is shown, never what is counted.
+
+use std::collections::BTreeSet;
+
+use crate::diagnose::Finding;
+use crate::replay::{Replay, TaskReplay};
+use crate::snapshot::{ParentKind, Task};
+use crate::velero::{ObjectRef, TaskKind, TaskRef};
+
+/// What the user wants to see. Filters act after the analysis: they choose rows and findings and so
+/// decide the exit code, and change no number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// Nodes; empty means all.
+    pub nodes: BTreeSet<String>,
+    /// Task kinds; empty means all.
+    pub kinds: BTreeSet<TaskKind>,
+    /// A Backup: its tasks.
+    pub backup: Option<String>,
+    /// A Restore: its tasks. Beside a Backup the tasks of either are shown.
+    pub restore: Option<String>,
+}
+
+impl Filters {
+    /// Returns whether anything is left out.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        !self.nodes.is_empty() || self.choose_tasks()
+    }
+
+    /// Returns whether tasks are chosen by kind or parent.
+    #[must_use]
+    pub fn choose_tasks(&self) -> bool {
+        !self.kinds.is_empty() || self.backup.is_some() || self.restore.is_some()
+    }
+
+    /// Returns whether a node is shown.
+    #[must_use]
+    pub fn shows_node(&self, node: &str) -> bool {
+        self.nodes.is_empty() || self.nodes.contains(node)
+    }
+
+    fn shows_kind_and_parent(&self, task: &Task) -> bool {
+        let kind = self.kinds.is_empty() || self.kinds.contains(&task.reference.kind);
+        let wanted = |kind: ParentKind, name: &Option<String>| {
+            name.as_ref().is_some_and(|name| {
+                task.parent
+                    .as_ref()
+                    .is_some_and(|parent| parent.kind == kind && &parent.name == name)
+            })
+        };
+        let parent = (self.backup.is_none() && self.restore.is_none())
+            || wanted(ParentKind::Backup, &self.backup)
+            || wanted(ParentKind::Restore, &self.restore);
+        kind && parent
+    }
+
+    /// Returns whether a task is shown, wherever it runs.
+    pub(super) fn shows_task(&self, replay: &Replay<'_>, task: &TaskRef) -> bool {
+        replay
+            .tasks
+            .get(task)
+            .map_or(!self.choose_tasks(), |known| {
+                self.shows_kind_and_parent(known.task)
+            })
+    }
+
+    /// Returns whether the decision about a task is shown: the task and its node both pass.
+    pub(super) fn shows_decision(&self, task: &TaskReplay<'_>) -> bool {
+        let node = self.nodes.is_empty()
+            || task
+                .node
+                .as_deref()
+                .is_some_and(|node| self.nodes.contains(node));
+        node && self.shows_kind_and_parent(task.task)
+    }
+
+    /// Returns whether a finding is shown. One that names a node follows the node; one that names only
+    /// tasks follows them; one that names neither is about the whole installation and is always shown.
+    pub(super) fn shows_finding(
+        &self,
+        finding: &Finding,
+        snapshot_tasks: &std::collections::BTreeMap<TaskRef, Task>,
+        replay: &Replay<'_>,
+    ) -> bool {
+        let named: Vec<&Task> = concerned(finding)
+            .filter_map(|task| snapshot_tasks.get(&task))
+            .collect();
+        let node = self.nodes.is_empty()
+            || match &finding.node {
+                Some(node) => self.nodes.contains(node),
+                None => {
+                    named.is_empty()
+                        || named.iter().any(|task| {
+                            replay
+                                .tasks
+                                .get(&task.reference)
+                                .and_then(|known| known.node.as_deref())
+                                .or(task.status_node.as_deref())
+                                .or(task.spec_node.as_deref())
+                                .is_none_or(|node| self.nodes.contains(node))
+                        })
+                }
+            };
+        let task = !self.choose_tasks()
+            || named.is_empty()
+            || named.iter().any(|task| self.shows_kind_and_parent(task));
+        node && task
+    }
+}
+
+/// Returns every task that a finding names.
+fn concerned(finding: &Finding) -> impl Iterator<Item = TaskRef> + '_ {
+    finding
+        .tasks
+        .iter()
+        .cloned()
+        .chain(finding.affects.iter().cloned())
+        .chain(finding.blocked_by.iter().filter_map(as_task))
+}
+
+fn as_task(object: &ObjectRef) -> Option<TaskRef> {
+    let kind = TaskKind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == object.kind)?;
+    Some(TaskRef {
+        kind,
+        namespace: object.namespace.clone()?,
+        name: object.name.clone(),
+    })
+}

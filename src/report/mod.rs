@@ -1,0 +1,30 @@
+//! The answer as data, in the order in which it is shown.
+//!
+//! Everything that is a decision about what is shown is made here: filters, sort order, the verdict of
+//! what is shown, the commands pinned to a cluster and namespace. [`crate::render`] only finds words and
+//! places for it.
+
+mod diagnosis;
+mod filters;
+mod head;
+mod pins;
+mod replay;
+mod status;
+mod version;
+
+pub use diagnosis::{DiagnosisReport, FailOn, FindingRow, Severities};
+pub use filters::Filters;
+pub use head::{Head, NothingRead, SlotLimits, UnreadTasks};
+pub use pins::Pins;
+pub use replay::{COMPETING_LISTED, Competing, DecisionRow, ReplayReport};
+pub use status::{
+    AgentRow, LimitRow, NodeRow, PrepareQueueRow, SlotsRow, StatusReport, TaskCounts, TaskRow,
+    Unassigned, VeleroSeen,
+};
+pub use version::VersionReport;
+
+pub use crate::diagnose::{
+    Action, Confidence, Evidence, EvidenceKind, FindingId, NodeVerdict, Severity, Verdict,
+};
+pub use crate::replay::{Deadline, DeadlineWhat, Gate, LimitSource, Trigger, Verb};
+pub use crate::snapshot::{Gap, GapReason, NowFrom, Progress, SourceType};
