@@ -1,5 +1,5 @@
 //! Node-agent pods without the label by which Velero finds them: from v1.16 on `role=node-agent`
-//! (v1.16.0 pkg/nodeagent/node_agent.go). Backups then say that no running daemonset pod is found.
+//! (v1.16.0 `pkg/nodeagent/node_agent.go`). Backups then say that no running daemonset pod is found.
 
 use super::words;
 use crate::diagnose::case::{Case, Proposals};

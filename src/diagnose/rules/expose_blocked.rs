@@ -16,6 +16,7 @@ use crate::snapshot::{Observed, ResourceKind};
 use crate::velero::{ObjectRef, Phase, TaskRef};
 
 mod complaint;
+mod storage;
 
 use complaint::Complaint;
 

@@ -59,12 +59,18 @@ enum End {
 
 fn end_of(case: &Case<'_, '_>, parent: &ParentRef, task: &TaskReplay<'_>) -> End {
     match case.snapshot.parent(parent) {
-        Observed::Seen(seen) if !seen.is_final() => End::NotOver,
-        Observed::Seen(seen) if case.older_than(seen.completed, case.threshold()) => End::Over,
-        Observed::Seen(_) => End::NotOver,
-        Observed::Absent if may_be_hashed(case, parent) => End::NotOver,
-        Observed::Absent if case.older_than(task.task.created, case.threshold()) => End::Gone,
-        Observed::Absent => End::NotOver,
+        Observed::Seen(seen)
+            if seen.is_final() && case.older_than(seen.completed, case.threshold()) =>
+        {
+            End::Over
+        }
+        Observed::Absent
+            if !may_be_hashed(case, parent)
+                && case.older_than(task.task.created, case.threshold()) =>
+        {
+            End::Gone
+        }
+        Observed::Seen(_) | Observed::Absent => End::NotOver,
         Observed::Unknown(_) => End::NotKnown,
     }
 }

@@ -40,7 +40,7 @@ fn claim(phase: &str) -> Value {
     })
 }
 
-fn volume_snapshot(status: Value) -> Value {
+fn volume_snapshot(status: &Value) -> Value {
     json!({
         "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot",
         "metadata": {"name": "vs-du-1", "namespace": "app", "creationTimestamp": LONG_AGO},
@@ -161,16 +161,16 @@ fn a_rejected_pod_is_told_at_once() {
 
 #[test]
 fn without_a_pod_the_snapshot_is_looked_at() {
-    let not_ready = volume_snapshot(json!({"readyToUse": false}));
+    let not_ready = volume_snapshot(&json!({"readyToUse": false}));
     // Readable pods are what makes a pod provably absent.
     assert_eq!(cause(599, vec![not_ready.clone()]), None);
     let found = about(600, vec![not_ready]);
     assert_eq!(found[0].cause, Some("snapshot-not-ready"));
     assert_eq!(found[0].since, Some(ago(600).parse().unwrap()));
     assert!(found[0].actions[0].command.contains("-n app vs-du-1"));
-    let failed = volume_snapshot(json!({"readyToUse": false, "error": {"message": "quota"}}));
+    let failed = volume_snapshot(&json!({"readyToUse": false, "error": {"message": "quota"}}));
     assert_eq!(cause(120, vec![failed]), Some("snapshot-not-ready"));
-    let ready = volume_snapshot(json!({"readyToUse": true}));
+    let ready = volume_snapshot(&json!({"readyToUse": true}));
     assert_eq!(cause(600, vec![ready]), Some("undetermined"));
     assert_eq!(cause(600, vec![]), Some("undetermined"));
 }
