@@ -189,3 +189,16 @@ fn an_evicted_pod_beside_its_successor_is_history() {
     let beside = [node("node-a"), evicted, agent("node-a")];
     assert!(propose(check, beside).findings.is_empty());
 }
+
+#[test]
+fn an_agent_that_runs_and_is_not_ready_is_not_cured() {
+    let status = json!({
+        "name": "node-agent", "ready": false, "restartCount": 3,
+        "state": {"running": {"startedAt": ago(300)}},
+        "lastState": {"terminated": {
+            "reason": "Error", "exitCode": 2, "startedAt": ago(540), "finishedAt": ago(302)
+        }}
+    });
+    let agent = with(agent("node-a"), "status.containerStatuses.0", status);
+    assert_eq!(propose(check, [node("node-a"), agent]).findings.len(), 1);
+}

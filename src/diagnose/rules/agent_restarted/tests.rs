@@ -120,3 +120,13 @@ fn a_task_that_stands_still_since_the_restart_may_not_be_resumed() {
     assert_eq!(found[0].confidence, Confidence::Possible);
     assert!(running(900, 100).is_empty());
 }
+
+#[test]
+fn a_resume_that_gave_up_after_its_wait_is_charged_to_the_own_agent() {
+    let found = found(vec![
+        node("node-a"),
+        restarted("node-a", 3600, "OOMKilled", 137),
+        canceled(RESUME, "node-a", 3000),
+    ]);
+    assert_eq!(found[0].cause, Some("oom-killed"));
+}
