@@ -331,6 +331,10 @@ fn from_object(found: &Found<'_>, start: Place) -> Contents {
     };
     let mut contents = Contents::default();
     if let Some(resource) = ResourceKind::of_object(api_version, kind) {
+        // None of the resources has such a field, and what hides in it would be kept with the object.
+        if matches!(outline.items, Items::Listed(_)) {
+            return Contents::lost(start, "has items, but its kind is no list");
+        }
         let object = object(found.span.clone(), outline.metadata);
         contents.push(resource, Scope::FileObjects, Some(object));
     }
