@@ -63,7 +63,7 @@ pub(in crate::diagnose) fn ignored<'a, 's>(case: &Case<'a, 's>) -> Vec<Ignored<'
                 .or_insert_with(|| Ground::of(case, &index, task, node.as_deref()));
             let since = free_since(case, task, ground)?;
             let patience = patience(case, task);
-            (case.age(since) >= patience).then(|| Ignored {
+            (case.age(since) >= patience).then_some(Ignored {
                 busy_with: ground.busy_with,
                 task,
                 node,
