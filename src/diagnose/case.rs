@@ -1,6 +1,6 @@
 //! What a rule may look at, and what it may say.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::finding::{Confidence, Finding, FindingId};
 use crate::replay::{Deadline, NodeReplay, Replay, TaskReplay};
@@ -114,12 +114,6 @@ impl<'a, 's> Case<'a, 's> {
             .into_iter()
             .filter_map(|task| self.replay.tasks.get(task)?.deadline.clone())
             .min()
-    }
-
-    /// Returns a time some seconds after another; the other itself where that overflows.
-    pub(in crate::diagnose) fn after(time: Timestamp, seconds: i64) -> Timestamp {
-        time.checked_add(SignedDuration::from_secs(seconds))
-            .unwrap_or(time)
     }
 }
 

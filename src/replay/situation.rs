@@ -85,7 +85,7 @@ pub(crate) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'
     let Some(target) = &task.pod else {
         return Observed::Absent;
     };
-    match snapshot.pod(&target.namespace, &target.name) {
+    match snapshot.restored_pod(&target.namespace, &target.name) {
         Observed::Seen(pod)
             if !target.uid.is_empty() && !pod.uid.is_empty() && pod.uid != target.uid =>
         {
@@ -389,7 +389,7 @@ impl<'s> Look<'_, 's> {
         let Some(claim) = &task.claim else {
             return false;
         };
-        match self.snapshot.claim(&claim.namespace, &claim.name) {
+        match self.snapshot.restored_claim(&claim.namespace, &claim.name) {
             Observed::Seen(seen) => seen.phase != "Bound",
             Observed::Absent => true,
             Observed::Unknown(_) => false,

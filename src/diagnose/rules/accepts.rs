@@ -208,7 +208,7 @@ fn target_since(case: &Case<'_, '_>, task: &Task) -> Option<Timestamp> {
         TaskKind::DataDownload => {
             let claim = task.claim.as_ref()?;
             case.snapshot
-                .claim(&claim.namespace, &claim.name)
+                .restored_claim(&claim.namespace, &claim.name)
                 .seen()?
                 .created
         }

@@ -130,7 +130,7 @@ fn finding(
                 {
                     let phase = case
                         .snapshot
-                        .claim(&claim.namespace, &claim.name)
+                        .restored_claim(&claim.namespace, &claim.name)
                         .seen()
                         .map_or("does not exist", |claim| claim.phase.as_str());
                     finding.evidence.push(Evidence::field(

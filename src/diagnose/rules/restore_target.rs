@@ -94,14 +94,14 @@ fn target<'s>(case: &Case<'_, 's>, task: &TaskReplay<'s>) -> Option<Target<'s>> 
         }
         (TaskKind::DataDownload, Phase::New) => {
             let claim = task.task.claim.clone()?;
-            let seen = case.snapshot.claim(&claim.namespace, &claim.name);
+            let seen = case.snapshot.restored_claim(&claim.namespace, &claim.name);
             Some(Target::Claim(claim, seen))
         }
         // An Accepted DataDownload without a pod waits for its target PVC to be consumed. Where the PVC
         // could not be read, other rules speak.
         (TaskKind::DataDownload, Phase::Accepted) if task.pod.is_absent() => {
             let claim = task.task.claim.clone()?;
-            let seen = case.snapshot.claim(&claim.namespace, &claim.name);
+            let seen = case.snapshot.restored_claim(&claim.namespace, &claim.name);
             (!seen.is_unknown()).then_some(Target::Claim(claim, seen))
         }
         _ => None,

@@ -112,7 +112,7 @@ impl<'s> Look<'_, 's> {
     fn target_claim_gate(&self, task: &TaskReplay<'s>) -> Option<Step<'s>> {
         let claim = task.task.claim.as_ref()?;
         let name = format!("{}/{}", claim.namespace, claim.name);
-        match self.snapshot.claim(&claim.namespace, &claim.name) {
+        match self.snapshot.restored_claim(&claim.namespace, &claim.name) {
             Observed::Seen(_) => None,
             Observed::Absent => Some(Step::new(
                 Gate::Target,

@@ -309,16 +309,25 @@ impl Notes {
     ) -> Vec<Condition> {
         conditions
             .iter()
-            .map(|wire| Condition {
-                kind: wire.kind.owned(),
-                status: wire.status.owned(),
-                reason: wire.reason.owned(),
-                message: self.text(who, "status.conditions[].message", &wire.message),
-                changed: self.time(
+            .map(|wire| {
+                // A Node's heartbeat is of no other use than to say how late it is: on a cluster where
+                // nothing moves, it is the only thing that does.
+                self.time(
                     who,
-                    "status.conditions[].lastTransitionTime",
-                    &wire.last_transition_time,
-                ),
+                    "status.conditions[].lastHeartbeatTime",
+                    &wire.last_heartbeat_time,
+                );
+                Condition {
+                    kind: wire.kind.owned(),
+                    status: wire.status.owned(),
+                    reason: wire.reason.owned(),
+                    message: self.text(who, "status.conditions[].message", &wire.message),
+                    changed: self.time(
+                        who,
+                        "status.conditions[].lastTransitionTime",
+                        &wire.last_transition_time,
+                    ),
+                }
             })
             .collect()
     }

@@ -351,6 +351,8 @@ pub(super) struct ConditionWire<'a> {
     pub(super) message: Loose<'a>,
     #[serde(borrow)]
     pub(super) last_transition_time: Loose<'a>,
+    #[serde(borrow)]
+    pub(super) last_heartbeat_time: Loose<'a>,
 }
 
 /// A container of a pod template or of a pod.

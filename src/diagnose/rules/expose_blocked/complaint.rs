@@ -304,7 +304,10 @@ fn without_a_pod(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Complaint
         TaskKind::DataUpload => Some(snapshot_not_ready(case, task).unwrap_or_else(nothing_known)),
         TaskKind::DataDownload => {
             let target = task.task.claim.as_ref()?;
-            match case.snapshot.claim(&target.namespace, &target.name) {
+            match case
+                .snapshot
+                .restored_claim(&target.namespace, &target.name)
+            {
                 Observed::Seen(claim) if claim.phase == "Bound" => Some(nothing_known()),
                 Observed::Seen(claim) if claim.selected_node.is_some() => Some(nothing_known()),
                 Observed::Seen(_) | Observed::Absent => None,
