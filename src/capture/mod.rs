@@ -355,6 +355,9 @@ pub struct LogFile {
     pub body: String,
 }
 
+/// A line of a log's text that stands for lines that were left out. No program writes it.
+pub const LINES_LEFT_OUT: &str = "[velero-slots: lines left out]";
+
 /// Whether a log is that of the container before the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Previous {

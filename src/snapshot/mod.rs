@@ -10,10 +10,12 @@ use jiff::Timestamp;
 pub use crate::capture::{GapReason, LogFile, NowFrom, Previous, ResourceKind, SourceType};
 use crate::velero::{TaskRef, VeleroVersion};
 
+pub mod log_evidence;
 pub mod log_line;
 mod model;
 mod read;
 
+pub use log_evidence::LogEvidence;
 pub use model::{
     Cancel, Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned,
     DaemonSet, Event, Exposing, IsNodeAgent, ManagedFields, Node, NodeAgent, Parent, ParentKind,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::super::Observed;
+use super::super::{LogEvidence, Observed};
 use super::object::{Container, ContainerState, Pod, Ready};
 use crate::velero::{Profile, VeleroVersion};
 
@@ -40,6 +40,10 @@ pub struct NodeAgent {
     pub prepare_timeout_seconds: i64,
     /// What the agent's log says of its start, if a log was given.
     pub log: Option<StartLog>,
+    /// What the log of the present process proves, if one was given that is its.
+    pub evidence: Option<LogEvidence>,
+    /// The same of the container before, if its log was given.
+    pub previous_evidence: Option<LogEvidence>,
 }
 
 /// What the log of the present agent process says of its start (the markers of

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::super::log_evidence::{self, LogEvidence, LogStart};
 use super::super::{
     Container, ContainerState, DaemonSet, Exposing, Gap, GapReason, IsNodeAgent, NodeAgent,
     Observed, Pod, ProfileBasis, ResourceKind, StartLog, Task,
@@ -148,6 +149,9 @@ impl Notes {
             .find(|status| status.name == container)
             .and_then(running_since);
         let log = self.log_of(&pod, &container, logs, started_at);
+        let log_evidence = self.evidence_of(&pod, &container, logs, started_at);
+        let previous_evidence = find_log(&pod, &container, logs, Previous::Yes)
+            .and_then(|log| log_evidence::read(log, None));
         let version = VeleroVersion::from_image(&image).or_else(|| {
             let said = log.as_ref()?.version.as_deref()?;
             VeleroVersion::parse(said)
@@ -171,6 +175,8 @@ impl Notes {
             prepare_timeout_seconds,
             container,
             log,
+            evidence: log_evidence,
+            previous_evidence,
             pod,
         }
     }
@@ -210,12 +216,7 @@ impl Notes {
         logs: &[LogFile],
         started_at: Option<Timestamp>,
     ) -> Option<StartLog> {
-        let log = logs.iter().find(|log| {
-            log.namespace == pod.key.namespace
-                && log.pod == pod.key.name
-                && log.container == container
-                && log.previous == Previous::No
-        })?;
+        let log = find_log(pod, container, logs, Previous::No)?;
         let start = start_log(&log.body, started_at);
         if start.is_none() {
             self.gap(Gap {
@@ -230,6 +231,51 @@ impl Notes {
         }
         start
     }
+
+    /// What the log of the present process proves; says from when on, where it does not begin with the process.
+    fn evidence_of(
+        &mut self,
+        pod: &Pod,
+        container: &str,
+        logs: &[LogFile],
+        started_at: Option<Timestamp>,
+    ) -> Option<LogEvidence> {
+        let log = find_log(pod, container, logs, Previous::No)?;
+        let evidence = log_evidence::read(log, started_at)?;
+        if let (LogStart::Missing | LogStart::BeforeAGap, Some(from)) =
+            (evidence.start, evidence.speaks_from)
+        {
+            let started = started_at.map_or_else(
+                || "the process started before".to_owned(),
+                |start| format!("the process started at {start}"),
+            );
+            self.gap(Gap {
+                resource: "log".to_owned(),
+                reason: GapReason::Partial,
+                message: format!(
+                    "log of {}/{} speaks from {from} on, {started}",
+                    pod.key.namespace, pod.key.name
+                ),
+                effect: "who took a slot before that, and who gave one back, is not known from it"
+                    .to_owned(),
+            });
+        }
+        Some(evidence)
+    }
+}
+
+fn find_log<'l>(
+    pod: &Pod,
+    container: &str,
+    logs: &'l [LogFile],
+    previous: Previous,
+) -> Option<&'l LogFile> {
+    logs.iter().find(|log| {
+        log.namespace == pod.key.namespace
+            && log.pod == pod.key.name
+            && log.container == container
+            && log.previous == previous
+    })
 }
 
 fn running_since(container: &Container) -> Option<Timestamp> {

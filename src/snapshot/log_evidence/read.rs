@@ -1,0 +1,550 @@
+//! One pass over a log, line by line, borrowed; what is kept is bounded whatever the log holds.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::marker::{Mark, marks};
+use super::{
+    BlockingStep, Diagnosis, EndFailure, Entered, EntryStage, FailedEnd, LogEvidence, LogStart,
+    LoggedEntry, Note, Overflow, WaitLoop, WorkerStep,
+};
+use crate::capture::{LINES_LEFT_OUT, LogFile};
+use crate::snapshot::log_line::LogLine;
+use crate::velero::TaskKind;
+
+/// How much earlier than the container a process may seem to start: the kubelet notes the start of the
+/// container after the process has begun to log, and cuts the time to the second.
+const START_TOLERANCE: SignedDuration = SignedDuration::from_secs(10);
+
+/// Names kept in each map. A node has tens of entries; a log that names more than this is not one, or not sane.
+const MOST_NAMES: usize = 20_000;
+/// Notes and diagnosis lines kept.
+const MOST_NOTES: usize = 100;
+/// Characters of a line that are kept.
+const NOTE_LENGTH: usize = 400;
+/// The longest name of an object in Kubernetes.
+const NAME_LENGTH: usize = 253;
+
+/// Reads what a log says of the process that started at `started_at` (of the last one in it, where that is
+/// not known). `None` if it is the log of an earlier process, or holds no line of Velero.
+#[must_use]
+pub fn read(log: &LogFile, started_at: Option<Timestamp>) -> Option<LogEvidence> {
+    let earliest = started_at.and_then(|start| start.checked_sub(START_TOLERANCE).ok());
+    let mut reader = Reader {
+        place: match earliest {
+            Some(_) => Place::NotYetKnown,
+            None => Place::InProcess,
+        },
+        earliest,
+        found: LogEvidence::default(),
+    };
+    for line in log.body.lines() {
+        reader.line(line);
+    }
+    let found = reader.found;
+    let of_an_earlier_process = reader.place == Place::NotYetKnown && found.speaks_to.is_some();
+    (found.lines > 0 && !of_an_earlier_process).then_some(found)
+}
+
+/// Where in the log the reader is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// No line so late as the start of the container was met yet.
+    NotYetKnown,
+    /// In the lines of the process.
+    InProcess,
+}
+
+struct Reader {
+    /// Lines before this time are another process's, as long as none of the process was met.
+    earliest: Option<Timestamp>,
+    place: Place,
+    found: LogEvidence,
+}
+
+impl Reader {
+    fn line(&mut self, text: &str) {
+        if text.starts_with(LINES_LEFT_OUT) {
+            self.lines_left_out();
+            return;
+        }
+        let Some(line) = LogLine::parse(text) else {
+            if !text.trim().is_empty() {
+                self.found.skipped = self.found.skipped.saturating_add(1);
+                self.foreign(text);
+            }
+            return;
+        };
+        let (only_kind, meanings) = marks(&line.message);
+        if meanings.contains(&Mark::ProcessStart) {
+            self.found = LogEvidence {
+                start: LogStart::Logged,
+                skipped: self.found.skipped,
+                ..LogEvidence::default()
+            };
+        }
+        self.place_line(line.time);
+        self.found.lines = self.found.lines.saturating_add(1);
+        if let Some(time) = line.time {
+            self.found.speaks_from.get_or_insert(time);
+            self.found.speaks_to = Some(time);
+        }
+        if meanings.is_empty() {
+            return;
+        }
+        let subject = Subject::of(&line, only_kind);
+        for meaning in meanings {
+            self.mark(*meaning, &line, &subject);
+        }
+    }
+
+    /// A log that holds lines of an earlier process without a start line in between (a log put together from
+    /// files) begins anew with the first line of the present one.
+    fn place_line(&mut self, time: Option<Timestamp>) {
+        let (Place::NotYetKnown, Some(time), Some(earliest)) = (self.place, time, self.earliest)
+        else {
+            return;
+        };
+        if time < earliest {
+            return;
+        }
+        self.place = Place::InProcess;
+        let began_earlier = self.found.speaks_from.is_some_and(|from| from < earliest);
+        if began_earlier {
+            self.found = LogEvidence {
+                skipped: self.found.skipped,
+                ..LogEvidence::default()
+            };
+        }
+    }
+
+    /// What was open when lines are left out may have ended in them.
+    fn lines_left_out(&mut self) {
+        let old = std::mem::take(&mut self.found);
+        self.found = LogEvidence {
+            start: match old.start {
+                LogStart::Missing => LogStart::Missing,
+                LogStart::BeforeAGap | LogStart::Logged => LogStart::BeforeAGap,
+            },
+            lines: old.lines,
+            skipped: old.skipped,
+            config_warnings: old.config_warnings,
+            overflow: old.overflow,
+            ..LogEvidence::default()
+        };
+    }
+
+    /// A line that is not Velero's. client-go's reflectors write theirs in the format of klog.
+    fn foreign(&mut self, text: &str) {
+        let is_klog = text.starts_with(['W', 'E'])
+            && text
+                .get(1..5)
+                .is_some_and(|date| date.bytes().all(|byte| byte.is_ascii_digit()));
+        let text_lower = || text.to_ascii_lowercase();
+        if is_klog && text.contains("reflector.go") && text_lower().contains("failed to ") {
+            let count = self
+                .found
+                .watch_errors
+                .as_ref()
+                .map_or(0, |(count, _)| *count);
+            let note = Note {
+                at: self.found.speaks_to,
+                text: short(text),
+            };
+            self.found.watch_errors = Some((count.saturating_add(1), note));
+        }
+    }
+
+    fn mark(&mut self, mark: Mark, line: &LogLine<'_>, subject: &Subject<'_>) {
+        match mark {
+            Mark::ProcessStart => {}
+            Mark::Enters(how) => self.enters(how, line, subject),
+            Mark::Leaves => self.leaves(line, subject),
+            Mark::Stage(stage) => self.stage(stage, line, subject),
+            Mark::Tries => self.tries(line, subject),
+            Mark::AtSlot => self.at_slot(line, subject),
+            Mark::Refused => self.refused(line, subject),
+            Mark::Admitted | Mark::PassedOver => {
+                if let Some(name) = subject.name() {
+                    self.found.waits.remove(name);
+                }
+            }
+            Mark::Taken => self.taken(line, subject),
+            Mark::Begins(step) => self.begins(step, line, subject),
+            Mark::Ends => self.ends(line, subject),
+            Mark::ForcedCancel => {
+                note_by_name(
+                    &mut self.found.forced_cancels,
+                    subject,
+                    line,
+                    &mut self.found.overflow,
+                );
+            }
+            Mark::PrepareHalts => {
+                note_by_name(
+                    &mut self.found.halted_prepares,
+                    subject,
+                    line,
+                    &mut self.found.overflow,
+                );
+            }
+            Mark::ResumeFails => {
+                note_by_name(
+                    &mut self.found.failed_resumes,
+                    subject,
+                    line,
+                    &mut self.found.overflow,
+                );
+            }
+            Mark::FailedEnd(what) => self.failed_end(what, line, subject),
+            Mark::Diagnosis => self.diagnosis(line, subject),
+            Mark::ConfigWarning => {
+                if self.found.config_warnings.len() < MOST_NOTES {
+                    self.found.config_warnings.push(note(line));
+                }
+            }
+        }
+    }
+
+    fn enters(&mut self, how: Entered, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(name) = subject.name() else { return };
+        if how == Entered::InProcess && self.is_a_movers(name) {
+            return;
+        }
+        self.found.waits.remove(name);
+        self.found.failed_ends.remove(name);
+        let entry = LoggedEntry {
+            kind: subject.kind,
+            since: line.time,
+            how,
+            stage: EntryStage::Running,
+            last: note(line),
+        };
+        put(
+            &mut self.found.entries,
+            name,
+            entry,
+            &mut self.found.overflow,
+        );
+    }
+
+    /// Whether lines of an in-process data path are those of a mover pod, whose log the agent copies into its
+    /// own: the mover runs the same code (v1.15.0 on, `redirectDataMoverLogs`).
+    fn is_a_movers(&self, name: &str) -> bool {
+        self.found
+            .entries
+            .get(name)
+            .is_some_and(|entry| match entry.how {
+                Entered::Watcher | Entered::Resumed | Entered::BeforeTheLog => true,
+                Entered::InProcess => false,
+            })
+    }
+
+    fn leaves(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(name) = subject.name() else { return };
+        if line.message.starts_with("FileSystemBR") && self.is_a_movers(name) {
+            return;
+        }
+        self.found.entries.remove(name);
+    }
+
+    fn stage(&mut self, stage: EntryStage, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(name) = subject.name() else { return };
+        let in_process = line.message.contains("FileSystemBR");
+        if in_process && self.is_a_movers(name) {
+            return;
+        }
+        if let Some(entry) = self.found.entries.get_mut(name) {
+            entry.stage = stage;
+            entry.last = note(line);
+            entry.kind = entry.kind.or(subject.kind);
+        } else {
+            let entry = LoggedEntry {
+                kind: subject.kind,
+                since: None,
+                how: if in_process {
+                    Entered::InProcess
+                } else {
+                    Entered::BeforeTheLog
+                },
+                stage,
+                last: note(line),
+            };
+            put(
+                &mut self.found.entries,
+                name,
+                entry,
+                &mut self.found.overflow,
+            );
+        }
+    }
+
+    fn tries(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        self.taken(line, subject);
+        if !is_mine(&line.message) {
+            return;
+        }
+        let Some(name) = subject.name() else { return };
+        if let Some(wait) = self.found.waits.get_mut(name) {
+            wait.last = line.time.or(wait.last);
+            wait.tries = wait.tries.saturating_add(1);
+            return;
+        }
+        let wait = WaitLoop {
+            kind: subject.kind,
+            first: line.time,
+            last: line.time,
+            tries: 1,
+            at_slot: 0,
+            refused: 0,
+            line: Note::default(),
+        };
+        put(&mut self.found.waits, name, wait, &mut self.found.overflow);
+    }
+
+    fn at_slot(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        if let Some(wait) = subject
+            .name()
+            .and_then(|name| self.found.waits.get_mut(name))
+        {
+            wait.at_slot = wait.at_slot.saturating_add(1);
+            wait.line = note(line);
+        }
+    }
+
+    fn refused(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(wait) = subject
+            .name()
+            .and_then(|name| self.found.waits.get_mut(name))
+        else {
+            return;
+        };
+        wait.refused = wait.refused.saturating_add(1);
+        wait.line = note(line);
+    }
+
+    fn taken(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(kind) = subject.kind else { return };
+        let worker = self.found.workers.entry(kind).or_default();
+        worker.step = None;
+        worker.last = line.time.or(worker.last);
+        worker.last_taken = line.time.or(worker.last_taken);
+    }
+
+    fn begins(&mut self, what: WorkerStep, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let (Some(kind), Some(name)) = (subject.kind, subject.name()) else {
+            return;
+        };
+        if !is_mine(&line.message) {
+            return;
+        }
+        let worker = self.found.workers.entry(kind).or_default();
+        worker.last = line.time.or(worker.last);
+        worker.step = Some(BlockingStep {
+            what,
+            task: name.to_owned(),
+            since: line.time,
+            line: short(&line.message),
+        });
+    }
+
+    /// Ends a step; a callback of another task may write the same line from its own goroutine.
+    fn ends(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(worker) = subject
+            .kind
+            .and_then(|kind| self.found.workers.get_mut(&kind))
+        else {
+            return;
+        };
+        let ends = worker
+            .step
+            .as_ref()
+            .is_some_and(|step| Some(step.task.as_str()) == subject.name());
+        if ends {
+            worker.step = None;
+            worker.last = line.time.or(worker.last);
+        }
+    }
+
+    fn failed_end(&mut self, what: EndFailure, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let Some(name) = subject.name() else { return };
+        if line.message.contains("into canceling status") {
+            return;
+        }
+        let end = FailedEnd {
+            what,
+            note: note(line),
+        };
+        put(
+            &mut self.found.failed_ends,
+            name,
+            end,
+            &mut self.found.overflow,
+        );
+    }
+
+    fn diagnosis(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        let (Some(name), Some((_, text))) = (subject.name(), line.message.split_once(']')) else {
+            return;
+        };
+        let text = text.trim();
+        if text.starts_with("begin diagnose") {
+            let begun = Diagnosis {
+                at: line.time,
+                lines: Vec::new(),
+            };
+            put(
+                &mut self.found.diagnoses,
+                name,
+                begun,
+                &mut self.found.overflow,
+            );
+        } else if let Some(diagnosis) = self.found.diagnoses.get_mut(name)
+            && !text.is_empty()
+            && !text.starts_with("end diagnose")
+            && diagnosis.lines.len() < MOST_NOTES
+        {
+            diagnosis.lines.push(short(text));
+        }
+    }
+}
+
+/// Whether "… should be processed by A (B)" is written by A itself; every other text is.
+fn is_mine(message: &str) -> bool {
+    let Some((_, nodes)) = message.split_once("should be processed by ") else {
+        return true;
+    };
+    nodes
+        .trim_end_matches(')')
+        .split_once(" (")
+        .is_none_or(|(owner, this)| owner == this)
+}
+
+fn put<T>(map: &mut BTreeMap<String, T>, name: &str, value: T, overflow: &mut Overflow) {
+    if map.len() >= MOST_NAMES && !map.contains_key(name) {
+        *overflow = Overflow::Yes;
+        return;
+    }
+    map.insert(name.to_owned(), value);
+}
+
+fn note_by_name(
+    map: &mut BTreeMap<String, Note>,
+    subject: &Subject<'_>,
+    line: &LogLine<'_>,
+    overflow: &mut Overflow,
+) {
+    if let Some(name) = subject.name() {
+        put(map, name, note(line), overflow);
+    }
+}
+
+fn note(line: &LogLine<'_>) -> Note {
+    Note {
+        at: line.time,
+        text: match line.field("error") {
+            Some(error) => short(&format!("{}: {error}", line.message)),
+            None => short(&line.message),
+        },
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(NOTE_LENGTH).collect()
+}
+
+/// The task that a line is about.
+struct Subject<'l> {
+    kind: Option<TaskKind>,
+    name: Option<Cow<'l, str>>,
+}
+
+impl<'l> Subject<'l> {
+    fn of(line: &'l LogLine<'_>, only_kind: Option<TaskKind>) -> Self {
+        let named = line.fields.iter().find_map(|(key, value)| {
+            let kind = kind_of_key(key)?;
+            Some((kind, name_in(value)?))
+        });
+        let controller = || line.field("controller").and_then(kind_of_key);
+        let (said_kind, said_name) = in_message(&line.message);
+        let (kind, name) = match named {
+            Some((kind, name)) => (Some(kind), Some(name)),
+            None => (
+                None,
+                said_name
+                    .map(Cow::Borrowed)
+                    .or_else(|| by_other_fields(line)),
+            ),
+        };
+        Self {
+            kind: only_kind.or(kind).or(said_kind).or_else(controller),
+            name: name.filter(|name| !name.is_empty() && name.len() <= NAME_LENGTH),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
+/// Keys by which the controllers name their task: `dataupload`, `PVB`, `PodVolumeRestore`, … and, as value of
+/// `controller`, also the one of restic restores.
+fn kind_of_key(key: &str) -> Option<TaskKind> {
+    if !(2..=22).contains(&key.len()) {
+        return None;
+    }
+    let key = key.to_ascii_lowercase();
+    TaskKind::parse(key.trim_end_matches("legacy"))
+}
+
+/// Reads a name: bare, behind its namespace, or as the object that JSON makes of `types.NamespacedName`.
+fn name_in(value: &str) -> Option<Cow<'_, str>> {
+    if value.starts_with('{') {
+        let object: serde_json::Value = serde_json::from_str(value).ok()?;
+        return Some(Cow::Owned(object.get("Name")?.as_str()?.to_owned()));
+    }
+    let name = value.rsplit('/').next().unwrap_or(value);
+    (!name.is_empty()).then_some(Cow::Borrowed(name))
+}
+
+/// Texts that carry the name of the task themselves.
+fn in_message(message: &str) -> (Option<TaskKind>, Option<&str>) {
+    if let Some((before, _)) = message.split_once(" is canceled in Phase ") {
+        let name = before.rsplit([' ', '/']).next();
+        let kind = before.split(' ').next().and_then(|first| match first {
+            // "Data upload X", "Data download X".
+            "Data" if before.starts_with("Data upload") => Some(TaskKind::DataUpload),
+            "Data" => Some(TaskKind::DataDownload),
+            other => kind_of_key(other),
+        });
+        return (kind, name);
+    }
+    if let Some(rest) = message.strip_prefix("asyncBR is resumed for ") {
+        return match rest.split_once(' ') {
+            Some((kind, name)) => (kind_of_key(kind), Some(name)),
+            None => (None, None),
+        };
+    }
+    let name = ["Starting to collect data mover pod log for ", "Reconcile "]
+        .iter()
+        .find_map(|before| message.strip_prefix(before));
+    (None, name)
+}
+
+fn by_other_fields<'l>(line: &'l LogLine<'_>) -> Option<Cow<'l, str>> {
+    // A key with blanks keeps its last word in the text format: `data path pod` reads as `pod`.
+    [
+        "taskName",
+        "data path pod",
+        "jobName",
+        "user",
+        "owner",
+        "pod",
+    ]
+    .iter()
+    .find_map(|key| line.field(key))
+    .filter(|name| !name.contains(['/', ' ']))
+    .map(Cow::Borrowed)
+}
