@@ -105,7 +105,7 @@ impl Checker<'_> {
             ));
             return;
         };
-        if *target == own {
+        if *target == own || self.for_tests(target) || self.for_tests(&own) {
             return;
         }
         if !self.rules.table.contains_key(target) {
@@ -124,6 +124,11 @@ impl Checker<'_> {
         if !allowed {
             self.report(&format!("`{written}`: {own} may not import {target}"));
         }
+    }
+
+    /// Whether a module beside the layers exists for tests only; shipped code cannot see it.
+    fn for_tests(&self, module: &str) -> bool {
+        self.code == Code::Test && self.rules.test_modules.contains(&vec![module.to_owned()])
     }
 
     fn outside(&mut self, first: &str, rest: &[String]) {
@@ -430,6 +435,9 @@ fn check_crate_root(table: &Table, text: &str) -> Vec<String> {
             found.push("lib.rs holds something besides modules".to_owned());
             continue;
         };
+        if is_cfg_test(&item.attrs) {
+            continue;
+        }
         let gated = item.attrs.iter().any(|attribute| {
             matches!(&attribute.meta, Meta::List(list)
                 if attribute.path().is_ident("cfg") && list.tokens.to_string() == "feature = \"cli\"")
@@ -454,6 +462,17 @@ fn the_crate_root_only_declares_layers_of_the_table() {
     );
 }
 
+#[test]
+fn every_layer_of_the_table_exists() {
+    let root = crate::read("src/lib.rs");
+    for layer in table::parse(&crate::read("ARCHITECTURE.md")).keys() {
+        assert!(
+            layer == "main" || root.contains(&format!("pub mod {layer};")),
+            "{layer} is in the layer table and not in lib.rs"
+        );
+    }
+}
+
 mod the_checker_refuses {
     use super::{Rules, Source, check, check_crate_root, dependencies};
     use crate::table;
@@ -472,7 +491,10 @@ mod the_checker_refuses {
             dependencies: dependencies(
                 "[dependencies]\nkube = \"5\"\ncomfy-table = \"8\"\nserde = \"1\"\n",
             ),
-            test_modules: std::iter::once(vec!["replay".to_owned(), "tests".to_owned()]).collect(),
+            test_modules: [vec!["replay", "tests"], vec!["testing"]]
+                .into_iter()
+                .map(|module| module.into_iter().map(str::to_owned).collect())
+                .collect(),
         };
         let module = module.split("::").map(str::to_owned).collect();
         check(
@@ -546,6 +568,7 @@ mod the_checker_refuses {
         assert_eq!(found("replay", "include!(\"x.rs\");").len(), 1);
         assert_eq!(found("unheard_of", "use crate::render;").len(), 1);
         assert_eq!(found("replay", "use crate::unheard_of;").len(), 1);
+        assert_eq!(found("replay", "use crate::testing::capture_of;").len(), 1);
     }
 
     #[test]
@@ -559,7 +582,8 @@ mod the_checker_refuses {
         ] {
             assert_eq!(check_crate_root(&table, text).len(), 1, "{text}");
         }
-        let right = "pub mod replay; #[cfg(feature = \"cli\")] pub mod cli;";
+        let right =
+            "pub mod replay; #[cfg(test)] mod testing; #[cfg(feature = \"cli\")] pub mod cli;";
         assert_eq!(check_crate_root(&table, right), Vec::<String>::new());
     }
 
@@ -579,6 +603,8 @@ mod the_checker_refuses {
                 "pub(crate) fn f() {} pub(in crate::replay) fn g() {}",
             ),
             ("replay", "/// See [`crate::render`].\nfn f() {}"),
+            ("replay::tests", "use crate::testing::capture_of;"),
+            ("testing", "use crate::render::table;"),
             ("replay", "use std::collections::BTreeMap;"),
             ("render", "use comfy_table::Table;"),
             ("velero", "#[derive(serde::Deserialize)] struct S;"),
