@@ -29,6 +29,8 @@ fn plugin<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Output {
         .args(arguments)
         .current_dir(root())
         .env_clear()
+        // The README shows the marks of a UTF-8 terminal; without a locale they are plain ASCII.
+        .env("LC_ALL", "C.UTF-8")
         .output()
         .expect("the plugin starts")
 }
