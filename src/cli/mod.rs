@@ -13,7 +13,7 @@ mod exit;
 mod source;
 mod ui;
 
-use commands::{capture, diagnose, replay, status, version};
+use commands::{auth, capture, diagnose, replay, status, version};
 use error::{Error, ErrorKind};
 use exit::Exit;
 use ui::Ui;
@@ -41,6 +41,7 @@ enum Command {
     Diagnose(diagnose::Args),
     Replay(replay::Args),
     Capture(capture::Args),
+    Auth(auth::Args),
     Version(version::Args),
 }
 
@@ -68,6 +69,7 @@ fn run_with(
         Command::Diagnose(args) => diagnose::run(&args, &mut ui),
         Command::Replay(args) => replay::run(&args, &mut ui),
         Command::Capture(args) => capture::run(&args, &mut ui),
+        Command::Auth(args) => auth::run(&args, &mut ui),
         Command::Version(args) => version::run(&args, &mut ui),
     };
     match result.and_then(|exit| ui.finish().map(|()| exit)) {

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use super::args::{ClusterArgs, Limit, SourceArgs};
 use super::error::{Error, ErrorKind};
 use crate::capture::Capture;
-use crate::collect::cluster::{self, CollectError, CollectOptions, Collected};
+use crate::collect::cluster::{self, Cluster, CollectError, CollectOptions};
 use crate::collect::files::{self, FilesError, Limits};
 use crate::collect::kubectl_compat::{ClusterFlags, Environment, TlsVerify, velero_namespace_hint};
 use crate::render::printable;
@@ -118,7 +118,7 @@ fn from_files(args: &SourceArgs) -> Result<Source, Error> {
 }
 
 /// Returns the namespace that the user names, in Velero's own order (v1.17.2 pkg/client/factory.go).
-fn told_namespace(args: &SourceArgs) -> Option<String> {
+pub(crate) fn told_namespace(args: &SourceArgs) -> Option<String> {
     let environment = Environment::of_process();
     args.namespace
         .clone()
@@ -134,22 +134,13 @@ fn files_error(error: FilesError) -> Error {
 }
 
 fn from_cluster(args: &SourceArgs) -> Result<Source, Error> {
-    // Made here and not earlier: nothing that works offline should pay for it.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Error::could_not_answer(anyhow::Error::new(error).context("start the runtime"))
-        })?;
-    let collected = runtime.block_on(async {
-        tokio::select! {
-            collected = ask(args) => collected,
-            _ = tokio::signal::ctrl_c() => Err(Error::new(ErrorKind::Interrupted, anyhow!("interrupted"))),
-        }
-    });
-    // A credential plugin that hangs must not keep the program.
-    runtime.shutdown_background();
-    let (collected, context) = collected?;
+    let (collected, context) = with_cluster(args, async |cluster, options, progress| {
+        let collected = cluster
+            .collect(options, progress)
+            .await
+            .map_err(cluster_error)?;
+        Ok((collected, cluster.resolved().context.clone()))
+    })?;
     Ok(Source {
         capture: collected.capture,
         namespace: collected.namespace.namespace,
@@ -161,7 +152,37 @@ fn from_cluster(args: &SourceArgs) -> Result<Source, Error> {
     })
 }
 
-async fn ask(args: &SourceArgs) -> Result<(Collected, Option<String>), Error> {
+/// Connects to the cluster that the flags name and does some work there, until Ctrl-C.
+///
+/// # Errors
+///
+/// When there is no connection, and those of the work.
+pub(crate) fn with_cluster<T>(
+    args: &SourceArgs,
+    work: impl AsyncFnOnce(&Cluster, &CollectOptions, &dyn Fn(&str)) -> Result<T, Error>,
+) -> Result<T, Error> {
+    // Made here and not earlier: nothing that works offline should pay for it.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Error::could_not_answer(anyhow::Error::new(error).context("start the runtime"))
+        })?;
+    let done = runtime.block_on(async {
+        tokio::select! {
+            done = connected(args, work) => done,
+            _ = tokio::signal::ctrl_c() => Err(Error::new(ErrorKind::Interrupted, anyhow!("interrupted"))),
+        }
+    });
+    // A credential plugin that hangs must not keep the program.
+    runtime.shutdown_background();
+    done
+}
+
+async fn connected<T>(
+    args: &SourceArgs,
+    work: impl AsyncFnOnce(&Cluster, &CollectOptions, &dyn Fn(&str)) -> Result<T, Error>,
+) -> Result<T, Error> {
     let flags = cluster_flags(&args.cluster, args.namespace.as_ref());
     let environment = Environment::of_process();
     let progress = |line: &str| {
@@ -175,11 +196,7 @@ async fn ask(args: &SourceArgs) -> Result<(Collected, Option<String>), Error> {
     if let Some(limit) = args.timeout {
         options.time_limit = limit.duration().unwrap_or(WITHOUT_LIMIT);
     }
-    let collected = cluster
-        .collect(&options, &progress)
-        .await
-        .map_err(cluster_error)?;
-    Ok((collected, cluster.resolved().context.clone()))
+    work(&cluster, &options, &progress).await
 }
 
 fn cluster_flags(args: &ClusterArgs, namespace: Option<&String>) -> ClusterFlags {

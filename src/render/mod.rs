@@ -8,8 +8,9 @@
 
 use std::io::{self, Write};
 
-use crate::report::{DiagnosisReport, ReplayReport, StatusReport, VersionReport};
+use crate::report::{AuthReport, DiagnosisReport, ReplayReport, StatusReport, VersionReport};
 
+mod auth;
 mod columns;
 mod context;
 mod diagnosis;
@@ -148,6 +149,15 @@ pub fn replay(
         Format::Yaml => json::write_yaml(out, &json::v1::Replay::from(report)),
         Format::Name => name::replay(out, report),
     }
+}
+
+/// Writes the answer of `auth`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn auth(out: &mut dyn Write, report: &AuthReport, terminal: &Terminal) -> io::Result<()> {
+    auth::table(out, report, terminal)
 }
 
 /// Writes the answer of `version`.

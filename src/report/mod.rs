@@ -9,6 +9,7 @@ mod filters;
 mod head;
 mod pins;
 mod replay;
+mod rights;
 mod status;
 mod version;
 
@@ -17,6 +18,7 @@ pub use filters::Filters;
 pub use head::{Head, NothingRead, SlotLimits, UnreadTasks};
 pub use pins::Pins;
 pub use replay::{COMPETING_LISTED, Competing, DecisionRow, ReplayReport};
+pub use rights::{AuthReport, Need, RIGHTS, Right, RightRow, RightScope, RoleKind, role_yaml};
 pub use status::{
     AgentRow, LimitRow, NodeRow, PrepareQueueRow, SlotsRow, StatusReport, TaskCounts, TaskRow,
     Unassigned, VeleroSeen,

@@ -1,5 +1,6 @@
 //! One file for each command: its arguments and what it does.
 
+pub(crate) mod auth;
 pub(crate) mod capture;
 pub(crate) mod diagnose;
 pub(crate) mod replay;

@@ -13,6 +13,7 @@ mod error;
 mod list;
 mod namespace;
 mod request;
+mod review;
 mod targets;
 
 #[cfg(test)]
@@ -27,6 +28,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use error::{CollectError, ErrorKind};
 pub use namespace::{NamespaceChoice, NamespaceRule};
+pub use review::Review;
 
 use crate::capture::{Capture, Listing, Manifest, NowFrom, ResourceKind, Scope, SourceType, Text};
 use crate::collect::kubectl_compat::{
