@@ -230,7 +230,7 @@ fn cluster_flags(args: &ClusterArgs, namespace: Option<&String>) -> ClusterFlags
     }
 }
 
-fn cluster_error(error: CollectError) -> Error {
+pub(crate) fn cluster_error(error: CollectError) -> Error {
     let kind = match error.kind() {
         cluster::ErrorKind::Usage => ErrorKind::Usage,
         cluster::ErrorKind::Timeout => ErrorKind::TimedOut,

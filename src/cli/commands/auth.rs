@@ -7,7 +7,7 @@ use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source;
 use super::super::ui::{TerminalEnvironment, Ui, terminal};
-use crate::collect::cluster::Review;
+use crate::collect::cluster::{ErrorKind, Review};
 use crate::render;
 use crate::report::{AuthReport, RIGHTS, RightRow, RightScope, RoleKind, role_yaml};
 
@@ -63,8 +63,16 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
 fn ask(args: &Args) -> Result<AuthReport, Error> {
     source::with_cluster(&args.source, async |cluster, options, progress| {
         // Whoever may not look for Velero is still told which rights are missing where it usually is.
-        let found = cluster.find_namespace(options, progress).await;
-        let namespace = found.map_or_else(|_| "velero".to_owned(), |choice| choice.namespace);
+        let namespace = match cluster.find_namespace(options, progress).await {
+            Ok(choice) => choice.namespace,
+            Err(error) => match error.kind() {
+                ErrorKind::VeleroNotFound | ErrorKind::Usage => "velero".to_owned(),
+                ErrorKind::Config
+                | ErrorKind::Login
+                | ErrorKind::Unreachable
+                | ErrorKind::Timeout => return Err(source::cluster_error(error)),
+            },
+        };
         let asked: Vec<_> = RIGHTS
             .iter()
             .flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb)))
@@ -83,6 +91,13 @@ fn ask(args: &Args) -> Result<AuthReport, Error> {
             })
             .collect();
         let answers = cluster.review(&questions, options.request_timeout).await;
+        if answers.iter().all(Option::is_none) {
+            let server = &cluster.resolved().server;
+            return Err(Error::could_not_answer(anyhow::anyhow!(
+                "the API server {server} answered no question about rights"
+            ))
+            .hint("try the same connection with: kubectl auth can-i --list"));
+        }
         let rows = asked
             .iter()
             .zip(answers)
