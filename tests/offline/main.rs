@@ -1,0 +1,14 @@
+//! Tests of the compiled plugin on files: every case below `fixtures/rules` and `fixtures/scenarios` says
+//! what the contract says about its objects.
+//!
+//! They know nothing of the code but its command line and its JSON, so that they check it from outside.
+
+mod cases;
+mod rules;
+
+use std::path::Path;
+
+/// Returns the folder of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
