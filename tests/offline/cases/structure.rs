@@ -98,7 +98,7 @@ const FINDING_FIELDS: [&str; 12] = [
     "deadline",
 ];
 
-/// What a case's objects are called: `Kind/name`.
+/// What a case's objects are called: `Kind/name`, as expectations name them, and `Kind/namespace/name`.
 type Names = BTreeSet<String>;
 
 /// Returns what is wrong with a case.
@@ -331,7 +331,8 @@ fn read_object(object: &Value, names: &mut Names, complaints: &mut Vec<String>) 
             }
         }
         _ => {
-            let name = object.get("metadata").map_or("", |meta| text(meta, "name"));
+            let meta = object.get("metadata").unwrap_or(&Value::Null);
+            let (namespace, name) = (text(meta, "namespace"), text(meta, "name"));
             let group = api_version.split_once('/').map_or("", |(group, _)| group);
             if api_version.is_empty() || name.is_empty() {
                 complaints.push(format!("a {kind:?} without apiVersion or metadata.name"));
@@ -339,8 +340,9 @@ fn read_object(object: &Value, names: &mut Names, complaints: &mut Vec<String>) 
             if !KINDS.contains(&(group, kind)) {
                 complaints.push(format!("unknown kind {kind:?} of {api_version:?}"));
             }
-            if !names.insert(format!("{kind}/{name}")) && kind != "Pod" {
-                complaints.push(format!("{kind}/{name} is there twice"));
+            names.insert(format!("{kind}/{name}"));
+            if !names.insert(format!("{kind}/{namespace}/{name}")) {
+                complaints.push(format!("{kind} {namespace}/{name} is there twice"));
             }
         }
     }
