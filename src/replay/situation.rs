@@ -91,7 +91,9 @@ pub(crate) fn target_pod<'s>(snapshot: &'s Snapshot, task: &Task) -> Observed<&'
         {
             Observed::Absent
         }
-        other => other,
+        Observed::Seen(pod) => Observed::Seen(pod),
+        Observed::Absent => Observed::Absent,
+        Observed::Unknown(reason) => Observed::Unknown(reason),
     }
 }
 
@@ -131,7 +133,8 @@ fn mover_pod<'s>(snapshot: &'s Snapshot, task: &Task, mover: Mover) -> Observed<
                 Observed::Seen(pod)
             }
         }
-        other => other,
+        Observed::Absent => Observed::Absent,
+        Observed::Unknown(reason) => Observed::Unknown(reason),
     }
 }
 

@@ -6,12 +6,13 @@
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
-use crate::replay::{LimitBasis, NodeReplay, Pool, TimeFrom, Working, is_healthy};
+use crate::replay::{LimitBasis, NodeReplay, Pool, SlotEntry, TimeFrom, Working, is_healthy};
 use crate::snapshot::{Pod, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let refused = case.refused_kinds();
+    let unplaced = unplaced_holders(case);
     for node in case.replay.nodes.values() {
         if node.working != Working::Yes {
             continue;
@@ -39,24 +40,49 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             if pools.is_empty() {
                 continue;
             }
-            // A kind that could not be listed may hold the slot that seems free.
-            if refused.is_empty() {
-                out.findings.push(stuck(case, node, &pools, id));
+            // A kind that could not be listed, or a running task whose node is not known, may hold the
+            // slot that seems free.
+            let kinds: Vec<&str> = refused
+                .iter()
+                .filter(|kind| shares(&pools, **kind))
+                .map(|kind| kind.plural())
+                .collect();
+            let strays: Vec<TaskRef> = unplaced
+                .iter()
+                .filter(|task| shares(&pools, task.kind))
+                .cloned()
+                .collect();
+            let why = if !kinds.is_empty() {
+                format!("{} could not be read", kinds.join(", "))
+            } else if !strays.is_empty() {
+                format!("the node of {} is not known", words::tasks(&strays))
             } else {
-                let kinds: Vec<&str> = refused.iter().map(|kind| kind.plural()).collect();
-                words::undecided(
-                    out,
-                    id,
-                    CouldBe::Critical,
-                    format!(
-                        "{} could not be read and may hold the slots of {}",
-                        kinds.join(", "),
-                        node.node
-                    ),
-                );
-            }
+                out.findings.push(stuck(case, node, &pools, id));
+                continue;
+            };
+            let name = &node.node;
+            words::undecided(
+                out,
+                id,
+                CouldBe::Critical,
+                format!("{why}: a slot of {name} that seems free may be held"),
+            );
         }
     }
+}
+
+/// Returns whether tasks of a kind take slots of these pools.
+fn shares(pools: &[&Pool<'_>], kind: TaskKind) -> bool {
+    pools.iter().any(|pool| pool.kinds.contains(&kind))
+}
+
+/// Returns the tasks that hold a slot of a node that is not known: up to v1.16 a PodVolumeRestore is on
+/// the node of its target pod, which is in the application's namespace.
+fn unplaced_holders(case: &Case<'_, '_>) -> Vec<TaskRef> {
+    case.tasks()
+        .filter(|task| task.node.is_none() && task.entry == SlotEntry::Holds)
+        .map(|task| task.task.reference.clone())
+        .collect()
 }
 
 /// The rows of the table that say something.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::{Coverage, Gap, GapReason, Observed, ParentKind, ResourceKind, Snapshot};
 use super::notes::Notes;
 use crate::capture::{Capture, Listing, Outcome, Scope};
+use crate::velero::profile::ConfigMapRead;
 use crate::velero::{Phase, RESTORE_NAME_LABEL, TaskKind};
 
 /// What the listings say about completeness.
@@ -392,7 +393,13 @@ fn is_needed(resource: ResourceKind, snapshot: &Snapshot) -> bool {
         ResourceKind::Restore => has_parent(ParentKind::Restore),
         ResourceKind::DaemonSet => snapshot.agents.is_empty(),
         ResourceKind::Deployment => any_task(&|_| true),
-        ResourceKind::ConfigMap => !snapshot.agents.is_empty(),
+        // An agent that names none has the default, whatever ConfigMaps there are.
+        ResourceKind::ConfigMap => snapshot.agents.iter().any(|agent| {
+            matches!(
+                agent.profile.config_map(agent.config_map_flag.as_deref()),
+                ConfigMapRead::Named(_)
+            )
+        }),
         ResourceKind::PersistentVolumeClaim => any_task(&|task| {
             task.reference.kind == TaskKind::DataDownload || task.phase == Phase::Accepted
         }),
