@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Cluster;
 
@@ -42,14 +42,19 @@ impl Cluster {
     }
 
     async fn review_one(&self, question: &Review<'_>, request_timeout: Duration) -> Option<bool> {
-        let mut attributes = json!({
-            "verb": question.verb, "group": question.group, "resource": question.resource,
-        });
+        let mut attributes: Map<String, Value> = [
+            ("verb", question.verb),
+            ("group", question.group),
+            ("resource", question.resource),
+        ]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), json!(value)))
+        .collect();
         if !question.subresource.is_empty() {
-            attributes["subresource"] = json!(question.subresource);
+            attributes.insert("subresource".to_owned(), json!(question.subresource));
         }
         if let Some(namespace) = question.namespace {
-            attributes["namespace"] = json!(namespace);
+            attributes.insert("namespace".to_owned(), json!(namespace));
         }
         let body = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",

@@ -134,7 +134,7 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
 /// Ends older than this are history.
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// Canceled PodVolumeBackups of a Backup that is still InProgress although all its tasks are final, under
+/// Canceled `PodVolumeBackups` of a Backup that is still InProgress although all its tasks are final, under
 /// a server that has the bug.
 fn uncounted(case: &Case<'_, '_>) -> Vec<TaskRef> {
     if !server_version(case).is_some_and(|version| KnownBug::Velero10007.affects(&version)) {
