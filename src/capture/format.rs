@@ -12,6 +12,8 @@
 //!     { "resource": "events", …, "items": [ … ], "cut": { "reason": "timeout", "message": "…" } } ],
 //!   "logs": [ { "namespace": "velero", "pod": "node-agent-x", "container": "node-agent",
 //!               "previous": false, "cut": true, "body": "…" } ],
+//!   "metrics": [ { "namespace": "velero", "pod": "node-agent-x", "port": 8080,
+//!                  "takenAt": "2026-01-02T03:04:05Z", "body": "…" } ],
 //!   "problems": [ { "resource": "input", "reason": "malformed", "message": "…" } ] }
 //! ```
 //!

@@ -376,6 +376,21 @@ pub enum Cut {
     BeginningLeftOut,
 }
 
+/// One page of metrics of a node-agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricsPage {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's name.
+    pub pod: String,
+    /// The port that it was read from: 8080 for controller-runtime's registry, 8085 for Velero's.
+    pub port: u16,
+    /// When it was read, by the API server's clock.
+    pub taken_at: Timestamp,
+    /// The text, in Prometheus' format.
+    pub body: String,
+}
+
 /// Something that could not be read and belongs to no single listing: a document that is not an
 /// object, a file that cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -399,6 +414,8 @@ pub struct Capture {
     pub listings: Vec<Listing>,
     /// Logs.
     pub logs: Vec<LogFile>,
+    /// Pages of metrics.
+    pub metrics: Vec<MetricsPage>,
     /// What could not be read and belongs to no listing.
     pub problems: Vec<Problem>,
 }
@@ -466,6 +483,7 @@ impl Capture {
             }],
             listings,
             logs: Vec::new(),
+            metrics: Vec::new(),
             problems,
         }
     }

@@ -12,10 +12,12 @@ use crate::velero::{TaskRef, VeleroVersion};
 
 pub mod log_evidence;
 pub mod log_line;
+pub mod metrics;
 mod model;
 mod read;
 
 pub use log_evidence::LogEvidence;
+pub use metrics::AgentMetrics;
 pub use model::{
     Cancel, Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned,
     DaemonSet, Event, Exposing, IsNodeAgent, ManagedFields, Node, NodeAgent, Parent, ParentKind,

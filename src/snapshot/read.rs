@@ -255,7 +255,7 @@ impl<'a> Found<'a> {
             self.pods.into_values().partition(|candidate| {
                 candidate.pod.key.namespace == options.namespace && candidate.is_agent(&daemon_sets)
             });
-        let agents = agents::agents(&mut notes, candidates, &logs, &tasks);
+        let agents = agents::agents(&mut notes, candidates, (&logs, &capture.metrics), &tasks);
         let config_maps = relevant(self.config_maps, &agents, &daemon_sets, &mut notes);
         let server = self.servers.into_map();
         // Velero's own name first; a second server in one namespace is not supported by Velero.

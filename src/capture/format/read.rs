@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::{API_VERSION, FORMAT_VERSION, FormatError, KIND};
 use crate::capture::spans::span_of;
 use crate::capture::{
-    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, NowFrom, Outcome, Previous, Problem,
-    ResourceKind, Scope, SourceType, Text,
+    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome,
+    Previous, Problem, ResourceKind, Scope, SourceType, Text,
 };
 
 /// A capture file whose text is still the caller's: the items are in text 0, which is the text that was
@@ -25,6 +25,8 @@ pub struct Parsed {
     pub listings: Vec<Listing>,
     /// Logs.
     pub logs: Vec<LogFile>,
+    /// Pages of metrics.
+    pub metrics: Vec<MetricsPage>,
     /// What the capture says could not be read.
     pub problems: Vec<Problem>,
 }
@@ -46,6 +48,7 @@ pub fn read(text: String, origin: &str) -> Result<Capture, FormatError> {
         }],
         listings: parsed.listings,
         logs: parsed.logs,
+        metrics: parsed.metrics,
         problems: parsed.problems,
     })
 }
@@ -67,6 +70,11 @@ pub fn parse(text: &str) -> Result<Parsed, FormatError> {
         manifest: file.manifest.into_manifest(),
         listings,
         logs: file.logs.into_iter().map(LogIn::into_log).collect(),
+        metrics: file
+            .metrics
+            .into_iter()
+            .filter_map(MetricsIn::into_page)
+            .collect(),
         problems: file
             .problems
             .into_iter()
@@ -118,6 +126,8 @@ struct File<'a> {
     listings: Vec<ListingIn<'a>>,
     #[serde(default)]
     logs: Vec<LogIn>,
+    #[serde(default)]
+    metrics: Vec<MetricsIn>,
     #[serde(default)]
     problems: Vec<ProblemIn>,
 }
@@ -268,6 +278,31 @@ impl LogIn {
             },
             body: self.body,
         }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MetricsIn {
+    namespace: String,
+    pod: String,
+    #[serde(default)]
+    port: u16,
+    taken_at: Option<Timestamp>,
+    #[serde(default)]
+    body: String,
+}
+
+impl MetricsIn {
+    /// A page without a time is worth nothing: all that is read of it are rates and ages.
+    fn into_page(self) -> Option<MetricsPage> {
+        Some(MetricsPage {
+            namespace: self.namespace,
+            pod: self.pod,
+            port: self.port,
+            taken_at: self.taken_at?,
+            body: self.body,
+        })
     }
 }
 

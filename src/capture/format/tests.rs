@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::{FormatError, parse, read, write};
 use crate::capture::{
-    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, NowFrom, Outcome, Previous, Problem,
-    ResourceKind, Scope, SourceType, Text,
+    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome,
+    Previous, Problem, ResourceKind, Scope, SourceType, Text,
 };
 use crate::velero::TaskKind;
 
@@ -114,11 +114,12 @@ fn another_document_is_no_capture() {
     assert!(matches!(parse("{").unwrap_err(), FormatError::Malformed(_)));
 }
 
-/// Manifest, listings, logs and problems.
+/// Manifest, listings, logs, metrics and problems.
 type Said = (
     Manifest,
     Vec<(ResourceKind, Scope, String)>,
     Vec<LogFile>,
+    Vec<MetricsPage>,
     Vec<Problem>,
 );
 
@@ -148,6 +149,7 @@ fn said(capture: &Capture) -> Said {
         capture.manifest.clone(),
         listings,
         capture.logs.clone(),
+        capture.metrics.clone(),
         capture.problems.clone(),
     )
 }
@@ -204,6 +206,19 @@ fn log() -> impl Strategy<Value = LogFile> {
     )
 }
 
+fn metrics_page() -> impl Strategy<Value = MetricsPage> {
+    let words = prop::array::uniform3(any::<String>());
+    (words, any::<u16>(), 0_i64..4_000_000_000).prop_map(
+        |([namespace, pod, body], port, second)| MetricsPage {
+            namespace,
+            pod,
+            port,
+            taken_at: jiff::Timestamp::from_second(second).unwrap(),
+            body,
+        },
+    )
+}
+
 /// What a listing is made from: its resource, scope, objects, and what it lacks.
 type Draft = (
     ResourceKind,
@@ -225,6 +240,7 @@ prop_compose! {
     fn capture()(
         drafts in prop::collection::vec(draft(), 0..5),
         logs in prop::collection::vec(log(), 0..3),
+        metrics in prop::collection::vec(metrics_page(), 0..3),
         problems in prop::collection::vec(problem(), 0..3),
         seconds in prop::option::of(0_i64..4_000_000_000),
         server in prop::option::of(any::<String>()),
@@ -246,6 +262,7 @@ prop_compose! {
             texts,
             listings,
             logs,
+            metrics,
             problems,
         }
     }

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{API_VERSION, FORMAT_VERSION, KIND};
 use crate::capture::{
-    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, Outcome, Previous, Problem, Scope,
+    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, Outcome, Previous,
+    Problem, Scope,
 };
 
 /// Writes a capture as one JSON document, an object a line as far as it came as one line.
@@ -33,6 +34,13 @@ pub fn write(capture: &Capture, out: &mut dyn io::Write) -> io::Result<()> {
     for (index, file) in capture.logs.iter().enumerate() {
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
         value(out, &log(file))?;
+    }
+    if !capture.metrics.is_empty() {
+        out.write_all(b"],\n\"metrics\":[")?;
+        for (index, page) in capture.metrics.iter().enumerate() {
+            out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+            value(out, &metrics(page))?;
+        }
     }
     out.write_all(b"],\n\"problems\":[")?;
     for (index, one) in capture.problems.iter().enumerate() {
@@ -175,6 +183,26 @@ fn log(log: &LogFile) -> LogOut<'_> {
             Cut::BeginningLeftOut => true,
         },
         body: &log.body,
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MetricsOut<'a> {
+    namespace: &'a str,
+    pod: &'a str,
+    port: u16,
+    taken_at: String,
+    body: &'a str,
+}
+
+fn metrics(page: &MetricsPage) -> MetricsOut<'_> {
+    MetricsOut {
+        namespace: &page.namespace,
+        pod: &page.pod,
+        port: page.port,
+        taken_at: page.taken_at.to_string(),
+        body: &page.body,
     }
 }
 

@@ -247,6 +247,7 @@ impl Cluster {
                 texts,
                 listings,
                 logs: Vec::new(),
+                metrics: Vec::new(),
                 problems: Vec::new(),
             },
             namespace,

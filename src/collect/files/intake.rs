@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::objects::{Contents, Object, Sorted, sort};
 use crate::capture::format::Parsed;
 use crate::capture::{
-    Capture, GapReason, Item, Listing, LogFile, Manifest, NowFrom, Outcome, Previous, Problem,
-    ResourceKind, Scope, SourceType, Text,
+    Capture, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome, Previous,
+    Problem, ResourceKind, Scope, SourceType, Text,
 };
 
 /// What was read so far.
@@ -19,6 +19,7 @@ pub(super) struct Intake {
     singles: BTreeMap<ResourceKind, usize>,
     seen: BTreeMap<Key, Seen>,
     logs: BTreeMap<(String, String, String, Previous), LogFile>,
+    metrics: Vec<MetricsPage>,
     problems: Vec<Problem>,
     captures: Vec<Manifest>,
     /// How many documents and logs were understood, whatever they held.
@@ -174,6 +175,7 @@ impl Intake {
         for log in parsed.logs {
             self.log(log);
         }
+        self.metrics.extend(parsed.metrics);
         self.problems.extend(parsed.problems);
         self.captures.push(parsed.manifest);
     }
@@ -268,6 +270,7 @@ impl Intake {
                 .map(Building::into_listing)
                 .collect(),
             logs: self.logs.into_values().collect(),
+            metrics: self.metrics,
             problems: self.problems,
         }
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::super::{LogEvidence, Observed};
+use super::super::{AgentMetrics, LogEvidence, Observed};
 use super::object::{Container, ContainerState, Pod, Ready};
 use crate::velero::{Profile, VeleroVersion};
 
@@ -44,6 +44,8 @@ pub struct NodeAgent {
     pub evidence: Option<LogEvidence>,
     /// The same of the container before, if its log was given.
     pub previous_evidence: Option<LogEvidence>,
+    /// What its metrics say, if they were read and are those of the present process.
+    pub metrics: Option<AgentMetrics>,
 }
 
 /// What the log of the present agent process says of its start (the markers of

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::super::log_evidence::{self, LogEvidence, LogStart};
+use super::super::log_evidence::{self, LogStart};
+use super::super::{AgentMetrics, LogEvidence, metrics};
 use super::super::{
     Container, ContainerState, DaemonSet, Exposing, Gap, GapReason, IsNodeAgent, NodeAgent,
     Observed, Pod, ProfileBasis, ResourceKind, StartLog, Task,
@@ -12,7 +13,7 @@ use super::super::{
 use super::notes::{Notes, Who};
 use super::start_log::start_log;
 use super::wire::{ContainerSpec, Obj};
-use crate::capture::{LogFile, Previous};
+use crate::capture::{LogFile, MetricsPage, Previous};
 use crate::velero::{
     DEFAULT_PREPARE_TIMEOUT_SECONDS, FieldEvidence, Known, Phase, Profile, TaskKind, TaskRef,
     VeleroVersion,
@@ -114,13 +115,13 @@ pub(super) fn flag<'w>(words: &'w [String], name: &str) -> Option<&'w str> {
 pub(super) fn agents(
     notes: &mut Notes,
     candidates: Vec<Candidate<'_>>,
-    logs: &[LogFile],
+    traces: (&[LogFile], &[MetricsPage]),
     tasks: &BTreeMap<TaskRef, Task>,
 ) -> Vec<NodeAgent> {
     let evidence = evidence(tasks);
     let mut agents: Vec<NodeAgent> = candidates
         .into_iter()
-        .map(|candidate| notes.agent(candidate, logs, evidence))
+        .map(|candidate| notes.agent(candidate, traces, evidence))
         .collect();
     agents.sort_by(|a, b| (a.node(), &a.pod.key.name).cmp(&(b.node(), &b.pod.key.name)));
     agents
@@ -130,7 +131,7 @@ impl Notes {
     fn agent(
         &mut self,
         candidate: Candidate<'_>,
-        logs: &[LogFile],
+        (logs, metrics): (&[LogFile], &[MetricsPage]),
         evidence: FieldEvidence,
     ) -> NodeAgent {
         let spec = candidate.container();
@@ -152,6 +153,7 @@ impl Notes {
         let log_evidence = self.evidence_of(&pod, &container, logs, started_at);
         let previous_evidence = find_log(&pod, &container, logs, Previous::Yes)
             .and_then(|log| log_evidence::read(log, None));
+        let metrics = metrics_of(&pod, metrics, started_at);
         let version = VeleroVersion::from_image(&image).or_else(|| {
             let said = log.as_ref()?.version.as_deref()?;
             VeleroVersion::parse(said)
@@ -177,6 +179,7 @@ impl Notes {
             log,
             evidence: log_evidence,
             previous_evidence,
+            metrics,
             pod,
         }
     }
@@ -262,6 +265,25 @@ impl Notes {
         }
         Some(evidence)
     }
+}
+
+/// The metrics of the present process. A process seems to start before its container: see the log's start.
+fn metrics_of(
+    pod: &Pod,
+    pages: &[MetricsPage],
+    started_at: Option<Timestamp>,
+) -> Option<AgentMetrics> {
+    const TOLERANCE_SECONDS: i64 = 10;
+    let mine: Vec<&MetricsPage> = pages
+        .iter()
+        .filter(|page| page.namespace == pod.key.namespace && page.pod == pod.key.name)
+        .collect();
+    metrics::read(&mine).filter(|metrics| match (metrics.process_start, started_at) {
+        (Some(process), Some(container)) => {
+            container.duration_since(process).as_secs() <= TOLERANCE_SECONDS
+        }
+        (Some(_) | None, Some(_) | None) => true,
+    })
 }
 
 fn find_log<'l>(

@@ -1,0 +1,111 @@
+use proptest::prelude::*;
+
+use super::{AgentMetrics, WorkerMetrics, read};
+use crate::capture::MetricsPage;
+use crate::velero::TaskKind;
+
+fn page(second: i64, body: &str) -> MetricsPage {
+    MetricsPage {
+        namespace: "velero".to_owned(),
+        pod: "node-agent-x".to_owned(),
+        port: 8080,
+        taken_at: jiff::Timestamp::from_second(1_767_323_045 + second).unwrap(),
+        body: body.to_owned(),
+    }
+}
+
+fn body(requeued: i64, errors: i64, active: i64, longest: &str) -> String {
+    format!(
+        "# HELP controller_runtime_active_workers Number of currently used workers per controller\n\
+         # TYPE controller_runtime_active_workers gauge\n\
+         controller_runtime_active_workers{{controller=\"dataupload\"}} {active}\n\
+         controller_runtime_reconcile_total{{controller=\"dataupload\",result=\"error\"}} {errors}\n\
+         controller_runtime_reconcile_total{{controller=\"dataupload\",result=\"requeue_after\"}} {requeued}\n\
+         controller_runtime_reconcile_total_more{{controller=\"dataupload\"}} 7\n\
+         process_start_time_seconds 1.7673e+09\n\
+         workqueue_longest_running_processor_seconds{{controller=\"dataupload\",name=\"dataupload\"}} {longest}\n"
+    )
+}
+
+fn of(pages: &[MetricsPage]) -> Option<AgentMetrics> {
+    read(&pages.iter().collect::<Vec<_>>())
+}
+
+#[test]
+fn the_rate_of_requeues_tells_how_many_tasks_wait() {
+    let found = of(&[
+        page(12, &body(104, 2, 0, "0")),
+        page(0, &body(100, 1, 0, "0")),
+    ])
+    .unwrap();
+    assert_eq!(found.span_seconds(), Some(12));
+    assert_eq!(found.process_start.unwrap().as_second(), 1_767_300_000);
+    assert_eq!(
+        found.workers[&TaskKind::DataUpload],
+        WorkerMetrics {
+            active: Some(0),
+            longest_running_seconds: Some(0),
+            requeued: Some(4),
+            reconciled: Some(5),
+        }
+    );
+    assert_eq!(found.waiting(TaskKind::DataUpload, 5), Some(2));
+    assert_eq!(found.waiting(TaskKind::DataUpload, 60), None);
+    assert_eq!(found.waiting(TaskKind::DataDownload, 5), None);
+}
+
+#[test]
+fn one_page_tells_a_busy_worker_and_no_rate() {
+    let found = of(&[page(0, &body(100, 1, 1, "612.25"))]).unwrap();
+    let worker = found.workers[&TaskKind::DataUpload];
+    assert_eq!(
+        (
+            worker.active,
+            worker.longest_running_seconds,
+            worker.requeued
+        ),
+        (Some(1), Some(612), None)
+    );
+    assert_eq!(found.span_seconds(), None);
+}
+
+#[test]
+fn pages_of_two_processes_have_no_rate() {
+    let other = body(1, 0, 0, "0").replace("1.7673e+09", "1.7674e+09");
+    let found = of(&[page(0, &body(100, 1, 0, "0")), page(12, &other)]).unwrap();
+    assert_eq!(found.workers[&TaskKind::DataUpload].requeued, None);
+}
+
+#[test]
+fn the_line_in_which_a_page_was_cut_does_not_count() {
+    let whole = body(100, 1, 1, "612.25");
+    let cut = &whole[..whole.len() - 3];
+    let found = of(&[page(0, cut)]).unwrap();
+    assert_eq!(
+        found.workers[&TaskKind::DataUpload].longest_running_seconds,
+        None
+    );
+}
+
+#[test]
+fn what_is_no_page_says_nothing() {
+    for text in [
+        "",
+        "<html>login</html>\n",
+        "process_start_time_seconds NaN\n",
+        "controller_runtime_active_workers{controller=\"dataupload\" 1\n",
+        "controller_runtime_active_workers{controller=\"velero\"} 1\n",
+        "process_start_time_seconds 1e300\n",
+        "\u{0}\u{1}\n",
+    ] {
+        assert_eq!(of(&[page(0, text)]), None, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_page_is_read_or_refused(text in "(controller_runtime_active_workers|\\{controller=\"|dataupload|\"\\}| 1e9|\n|\\PC){0,40}") {
+        let found = of(&[page(0, &text)]);
+        prop_assert!(found.is_none_or(|found| found.workers.len() <= 4));
+    }
+}
