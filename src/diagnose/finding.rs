@@ -205,6 +205,26 @@ impl Evidence {
         }
     }
 
+    /// A line of a log.
+    #[must_use]
+    pub fn log(source: String, value: String) -> Self {
+        Self {
+            kind: EvidenceKind::Log,
+            source,
+            value,
+        }
+    }
+
+    /// A metric.
+    #[must_use]
+    pub fn metric(source: String, value: String) -> Self {
+        Self {
+            kind: EvidenceKind::Metric,
+            source,
+            value,
+        }
+    }
+
     /// A condition of an object.
     #[must_use]
     pub fn condition(source: String, value: String) -> Self {

@@ -33,6 +33,7 @@ mod prepare_queue_stale;
 mod prepared_doomed;
 mod recent_failures;
 mod restore_target;
+mod slot_cause;
 mod transfer_stalled;
 mod version_skew;
 mod words;

@@ -3,6 +3,7 @@
 //! Who holds, who waits and since when a slot is spare comes from the replay; here it becomes the normal
 //! queue, a stuck node, a leak, or nothing.
 
+use super::slot_cause::{self, LimitKnown, SlotCause};
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
@@ -183,6 +184,8 @@ fn stuck(
     let limit: i64 = pools.iter().filter_map(|pool| pool.limit).sum();
     let since = words::earliest(pools.iter().map(|pool| pool.spare_since));
     let ghosts = ghosts(case, node);
+    let limit_known = limit_known(node, pools);
+    let traced = slot_cause::of(case, node, pools, limit_known);
     let severity = if id == FindingId::PreparedStuck {
         Severity::Critical
     } else {
@@ -197,7 +200,13 @@ fn stuck(
         "other tasks still move"
     };
     let why = if ghosts.is_empty() {
-        "the objects do not tell a ghost slot, a lost event and a blocked worker apart".to_owned()
+        traced.as_ref().map_or_else(
+            || {
+                "the objects do not tell a ghost slot, a lost event and a blocked worker apart"
+                    .to_owned()
+            },
+            |traced| traced.why.clone(),
+        )
     } else {
         let names: Vec<&str> = ghosts
             .iter()
@@ -211,7 +220,7 @@ fn stuck(
     let mut finding = Finding::new(
         id,
         severity,
-        case.cap(confidence(node, pools, &ghosts)),
+        case.cap(confidence(limit_known, pools, &ghosts, traced.as_ref())),
         format!(
             "{} {} on {} beside a free slot{span} (in progress {} of {limit}) and {what}: {why}",
             words::tasks(&waiting),
@@ -221,7 +230,9 @@ fn stuck(
         ),
     );
     finding.cause = Some(if ghosts.is_empty() {
-        "undetermined"
+        traced
+            .as_ref()
+            .map_or("undetermined", |traced| traced.cause)
     } else {
         "ghost-slot"
     });
@@ -244,11 +255,17 @@ fn stuck(
             ));
         }
     }
-    if ghosts.is_empty() {
-        finding.evidence.push(Evidence::derived(
+    match traced {
+        // Beside a pod that proves a ghost slot, the traces add what agrees with it.
+        Some(traced) if ghosts.is_empty() || traced.cause == "ghost-slot" => {
+            finding.blocked_by.extend(traced.culprits);
+            finding.evidence.extend(traced.evidence);
+        }
+        None if ghosts.is_empty() => finding.evidence.push(Evidence::derived(
             "candidates".to_owned(),
             "ghost-slot, worker-blocked, lost-reconcile".to_owned(),
-        ));
+        )),
+        Some(_) | None => {}
     }
     finding.actions = actions(node);
     finding.references = vec![
@@ -260,27 +277,40 @@ fn stuck(
     finding
 }
 
-fn confidence(node: &NodeReplay<'_>, pools: &[&Pool<'_>], ghosts: &[Ghost<'_>]) -> Confidence {
+fn limit_known(node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> LimitKnown {
     let nobody_holds = pools.iter().all(|pool| pool.holders.is_empty());
-    let limit_known = match node.limit.basis {
-        LimitBasis::Proven | LimitBasis::Logged => true,
+    match node.limit.basis {
+        LimitBasis::Proven | LimitBasis::Logged => LimitKnown::Yes,
         // Every limit is at least 1: with no holder a slot is free whatever the limit.
-        LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_) => {
-            nobody_holds
+        LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_)
+            if nobody_holds =>
+        {
+            LimitKnown::Yes
         }
-    };
+        LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_) => {
+            LimitKnown::No
+        }
+    }
+}
+
+fn confidence(
+    limit_known: LimitKnown,
+    pools: &[&Pool<'_>],
+    ghosts: &[Ghost<'_>],
+    traced: Option<&SlotCause>,
+) -> Confidence {
     let wait_known = pools.iter().all(|pool| {
         pool.oldest_wait.is_some_and(|(_, from)| match from {
             TimeFrom::ManagedFields | TimeFrom::MoverPod | TimeFrom::Field => true,
             TimeFrom::Accepted | TimeFrom::Created => false,
         })
     });
-    if !limit_known || !wait_known {
+    if limit_known == LimitKnown::No || !wait_known {
         return Confidence::Possible;
     }
-    // A mover pod that still runs for a task that ended excludes the other causes; nothing else does.
+    // A mover pod that still runs for a task that ended excludes the other causes.
     if ghosts.is_empty() {
-        Confidence::Likely
+        traced.map_or(Confidence::Likely, |traced| traced.confidence)
     } else {
         Confidence::Certain
     }

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::diagnose::case::{Case, CouldBe, Inconclusive, Proposals};
 use crate::diagnose::finding::{Action, Evidence, FindingId};
+use crate::snapshot::log_evidence::Note;
 use crate::snapshot::{Gap, GapReason, NodeAgent, Pod, Task};
 use crate::velero::profile::{OnRestart, Profile};
 use crate::velero::{ObjectRef, TaskRef};
@@ -109,6 +110,25 @@ pub(in crate::diagnose) fn pod_field(pod: &Pod, path: &str, value: &str) -> Evid
 /// Names a pod.
 pub(in crate::diagnose) fn pod_ref(pod: &Pod) -> ObjectRef {
     ObjectRef::namespaced("Pod", &pod.key.namespace, &pod.key.name)
+}
+
+/// Names the log of an agent.
+pub(in crate::diagnose) fn log_of(agent: &NodeAgent) -> String {
+    format!("log of {} -c {}", pod_ref(&agent.pod), agent.container)
+}
+
+/// Names the metrics of an agent.
+pub(in crate::diagnose) fn metrics_of(agent: &NodeAgent) -> String {
+    format!("metrics of {}", pod_ref(&agent.pod))
+}
+
+/// A line of an agent's log, with its time.
+pub(in crate::diagnose) fn log_line(agent: &NodeAgent, note: &Note) -> Evidence {
+    let text = match note.at {
+        Some(at) => format!("{at} {}", note.text),
+        None => note.text.clone(),
+    };
+    Evidence::log(log_of(agent), text)
 }
 
 /// The start of an agent process, where it is known.

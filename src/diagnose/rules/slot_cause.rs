@@ -1,0 +1,530 @@
+//! Why tasks wait beside a free slot, by what the agent's own traces prove: its log, and its metrics.
+//!
+//! The objects show a free slot. A task that is refused one all the same comes back every few seconds, and
+//! leaves lines and counts each time: the agent thinks that the slot is taken. A task that does not come back
+//! waits behind a worker that does not go on, or nobody thinks of it any more.
+
+use jiff::Timestamp;
+
+use super::words;
+use crate::diagnose::case::Case;
+use crate::diagnose::finding::{Confidence, Evidence};
+use crate::replay::{NodeReplay, Pool, SlotEntry};
+use crate::snapshot::log_evidence::{
+    BlockingStep, Entered, LogEvidence, LogStart, LoggedEntry, WaitLoop,
+};
+use crate::snapshot::{AgentMetrics, NodeAgent, Task};
+use crate::velero::{ObjectRef, TaskKind, TaskRef};
+
+/// For how long, in seconds, something must be so against the objects: the log is read after them, or
+/// before, and a callback ends within moments of the write that it makes.
+const SETTLED_SECONDS: i64 = 30;
+
+/// How long a step of a worker must last, in seconds, to count as blocked: each is done within a few.
+const BLOCKED_SECONDS: i64 = 60;
+
+/// How many pauses may pass without a try before a loop counts as ended.
+const PAUSES: i64 = 6;
+
+/// How many tries make a loop that cannot be anything else.
+const MANY_TRIES: usize = 3;
+
+/// A cause that the traces support.
+#[derive(Debug)]
+pub(super) struct SlotCause {
+    /// One of the causes of `prepared-stuck` and `slots-leaked`.
+    pub(super) cause: &'static str,
+    /// How sure, as far as the traces go.
+    pub(super) confidence: Confidence,
+    /// What stands in the way, as far as it has a name.
+    pub(super) culprits: Vec<ObjectRef>,
+    /// The reason, for the end of a sentence.
+    pub(super) why: String,
+    /// The lines and counts.
+    pub(super) evidence: Vec<Evidence>,
+}
+
+/// Whether the limit in force is known, so that a refusal contradicts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LimitKnown {
+    /// It is.
+    Yes,
+    /// It is assumed or unknown: a smaller limit explains a refusal as well.
+    No,
+}
+
+/// Returns the first cause that the traces support.
+pub(super) fn of(
+    case: &Case<'_, '_>,
+    node: &NodeReplay<'_>,
+    pools: &[&Pool<'_>],
+    limit_known: LimitKnown,
+) -> Option<SlotCause> {
+    let agent = node.agent?;
+    let traces = Traces {
+        case,
+        node,
+        pools,
+        agent,
+        since: words::earliest(pools.iter().map(|pool| pool.spare_since))?,
+    };
+    traces
+        .named_ghosts()
+        .or_else(|| match limit_known {
+            LimitKnown::Yes => traces.unnamed_ghost(),
+            LimitKnown::No => None,
+        })
+        .or_else(|| traces.blocked_worker())
+        .or_else(|| traces.no_try())
+}
+
+/// Returns the step that a worker of an agent is in for longer than any takes, by its log.
+pub(super) fn blocked_step(agent: &NodeAgent, kind: TaskKind) -> Option<&BlockingStep> {
+    let log = agent.evidence.as_ref()?;
+    let step = log.workers.get(&kind)?.step.as_ref()?;
+    let patience = BLOCKED_SECONDS.max(PAUSES * agent.profile.requeue_seconds);
+    (log.before_end(step.since?)? >= patience).then_some(step)
+}
+
+struct Traces<'t, 'a, 's> {
+    case: &'t Case<'a, 's>,
+    node: &'t NodeReplay<'s>,
+    pools: &'t [&'t Pool<'s>],
+    agent: &'s NodeAgent,
+    /// Since when a slot is spare by the objects.
+    since: Timestamp,
+}
+
+impl<'s> Traces<'_, '_, 's> {
+    fn log(&self) -> Option<&'s LogEvidence> {
+        self.agent.evidence.as_ref()
+    }
+
+    fn metrics(&self) -> Option<&'s AgentMetrics> {
+        self.agent.metrics.as_ref()
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &'s TaskRef> + '_ {
+        self.pools
+            .iter()
+            .flat_map(|pool| pool.waiting.iter().copied())
+    }
+
+    /// The kinds that wait, each once.
+    fn kinds(&self) -> Vec<TaskKind> {
+        let mut kinds: Vec<TaskKind> = self.waiting().map(|task| task.kind).collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    }
+
+    fn pool_has(&self, kind: TaskKind) -> bool {
+        self.pools.iter().any(|pool| pool.kinds.contains(&kind))
+    }
+
+    /// Whether the log still speaks long after the slot became spare: what is open at its end was not
+    /// merely about to be closed.
+    fn settled(&self, log: &LogEvidence, after: Timestamp) -> bool {
+        log.before_end(after)
+            .is_some_and(|seconds| seconds >= SETTLED_SECONDS)
+    }
+
+    /// Entries of tasks that hold no slot by the objects.
+    fn named_ghosts(&self) -> Option<SlotCause> {
+        let log = self.log()?;
+        if !self.settled(log, self.since) {
+            return None;
+        }
+        let ghosts: Vec<(ObjectRef, &LoggedEntry, Option<&Task>)> = log
+            .entries
+            .iter()
+            .filter_map(|(name, entry)| {
+                let (culprit, task) = self.ghost(log, name, entry)?;
+                Some((culprit, entry, task))
+            })
+            .collect();
+        let first = ghosts.first()?;
+        let held: i64 = self
+            .pools
+            .iter()
+            .map(|pool| i64::try_from(pool.holders.len()).unwrap_or(i64::MAX))
+            .sum();
+        let limit: i64 = self.pools.iter().filter_map(|pool| pool.limit).sum();
+        let explained = held.saturating_add(i64::try_from(ghosts.len()).unwrap_or(i64::MAX));
+        let all_seen_to_enter = ghosts
+            .iter()
+            .all(|(_, entry, _)| entry.how != Entered::BeforeTheLog);
+        let confidence = if explained >= limit && all_seen_to_enter && log.start == LogStart::Logged
+        {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        };
+        let mut evidence = vec![self.speaks(log)];
+        for (culprit, entry, task) in ghosts.iter().take(words::EVIDENCE_SHOWN) {
+            let name = &culprit.name;
+            evidence.push(words::log_line(self.agent, &entry.last));
+            evidence.push(Evidence::derived(
+                format!("slot of {name}"),
+                format!(
+                    "{}; the log shows no end of it",
+                    match entry.since {
+                        Some(since) => format!("taken at {since}, {}", entry.stage.as_str()),
+                        None => format!("taken before the log begins, {}", entry.stage.as_str()),
+                    }
+                ),
+            ));
+            if let Some(forced) = log.forced_cancels.get(name) {
+                evidence.push(words::log_line(self.agent, forced));
+            }
+            if let Some(task) = task {
+                evidence.push(words::task_field(
+                    task,
+                    ".status.phase",
+                    task.phase.as_str(),
+                ));
+            }
+        }
+        if let Some((_, wait)) = self.loops(log).first() {
+            evidence.push(self.loop_line(wait));
+        }
+        let names = words::names(ghosts.iter().map(|(culprit, _, _)| culprit.name.as_str()));
+        let fate = match first.2 {
+            Some(task) if ghosts.len() == 1 => format!("it is {}", task.phase.as_str()),
+            Some(_) => "they hold none any more".to_owned(),
+            None => "it does not exist any more".to_owned(),
+        };
+        Some(SlotCause {
+            cause: "ghost-slot",
+            confidence,
+            why: format!(
+                "a ghost slot: the node-agent's log shows that {names} took a slot and never gave it back, and {fate}"
+            ),
+            culprits: ghosts.into_iter().map(|(culprit, _, _)| culprit).collect(),
+            evidence,
+        })
+    }
+
+    /// Names the task of an entry, if the objects say that it holds no slot.
+    fn ghost(
+        &self,
+        log: &LogEvidence,
+        name: &str,
+        entry: &LoggedEntry,
+    ) -> Option<(ObjectRef, Option<&'s Task>)> {
+        if entry.kind.is_some_and(|kind| !self.pool_has(kind)) {
+            return None;
+        }
+        // One that was made after the objects were read is not in them yet.
+        if entry
+            .since
+            .is_some_and(|since| self.case.age(since) < SETTLED_SECONDS)
+        {
+            return None;
+        }
+        let kinds = TaskKind::ALL
+            .into_iter()
+            .filter(|kind| entry.kind.is_none_or(|known| known == *kind));
+        let namespace = &self.case.snapshot.namespace;
+        let mut all_listed = true;
+        for kind in kinds {
+            let reference = TaskRef {
+                kind,
+                namespace: namespace.clone(),
+                name: name.to_owned(),
+            };
+            all_listed &= self.case.lists(kind);
+            let Some(task) = self.case.snapshot.tasks.get(&reference) else {
+                continue;
+            };
+            let holds = self
+                .case
+                .replay
+                .tasks
+                .get(&reference)
+                .is_some_and(|replay| replay.entry == SlotEntry::Holds);
+            let ended_lately = task
+                .completed
+                .or(task.writes.node_agent)
+                .is_some_and(|end| !self.settled(log, end));
+            return (!holds && !(task.phase.is_final() && ended_lately))
+                .then(|| (ObjectRef::from(&reference), Some(task)));
+        }
+        // Gone only where its kind was really listed.
+        all_listed.then(|| {
+            let kind = entry.kind.map_or("Task", TaskKind::as_str);
+            (ObjectRef::namespaced(kind, namespace, name), None)
+        })
+    }
+
+    /// The waiting tasks that still ask, and are not let in.
+    fn loops<'l>(&self, log: &'l LogEvidence) -> Vec<(&'s TaskRef, &'l WaitLoop)> {
+        let patience = SETTLED_SECONDS.max(PAUSES * self.node.profile.requeue_seconds);
+        self.waiting()
+            .filter_map(|task| {
+                let wait = log.waits.get(&task.name)?;
+                let at = wait.line.at?;
+                let same_kind = wait.kind.is_none_or(|kind| kind == task.kind);
+                let to_the_end = log.before_end(at)? <= patience;
+                let after_spare = at.duration_since(self.since).as_secs() >= SETTLED_SECONDS;
+                (same_kind && to_the_end && after_spare).then_some((task, wait))
+            })
+            .collect()
+    }
+
+    /// Tasks ask for a slot and are refused beside a free one: somebody holds it whom nothing names.
+    fn unnamed_ghost(&self) -> Option<SlotCause> {
+        let looping = self.log().map(|log| (log, self.loops(log)));
+        let counted = self.counted_waiting();
+        let (confidence, mut evidence, tries) = match looping {
+            Some((log, loops)) if !loops.is_empty() => {
+                let (_, wait) = loops.first()?;
+                let long = wait.tries >= MANY_TRIES || wait.refused > 0;
+                (
+                    if long {
+                        Confidence::Certain
+                    } else {
+                        Confidence::Likely
+                    },
+                    vec![self.speaks(log), self.loop_line(wait)],
+                    Some(wait.tries),
+                )
+            }
+            Some(_) | None => {
+                counted?;
+                (Confidence::Likely, Vec::new(), None)
+            }
+        };
+        if let Some((kind, number)) = counted {
+            evidence.push(self.requeues(kind, number));
+        }
+        let asked = tries.map_or_else(
+            || "asks again and again".to_owned(),
+            |tries| format!("asked {}", words::count(tries, "time")),
+        );
+        Some(SlotCause {
+            cause: "ghost-slot",
+            confidence,
+            culprits: Vec::new(),
+            why: format!(
+                "a ghost slot: the node-agent looks at the task, which {asked} for a slot and is refused, so an entry that no object shows holds it"
+            ),
+            evidence,
+        })
+    }
+
+    /// How many tasks ask for a slot by the metrics, if any do.
+    fn counted_waiting(&self) -> Option<(TaskKind, i64)> {
+        let metrics = self.metrics()?;
+        self.kinds().into_iter().find_map(|kind| {
+            // With a prepare queue, New tasks come back in the same way.
+            if self.case.replay.prepare_queue.is_full() != Some(false) {
+                return None;
+            }
+            let number = metrics.waiting(kind, self.node.profile.requeue_seconds)?;
+            (number > 0).then_some((kind, number))
+        })
+    }
+
+    /// A worker that does not go on holds up every task of its kind.
+    fn blocked_worker(&self) -> Option<SlotCause> {
+        let blocked: Vec<(TaskKind, Option<&BlockingStep>, Option<i64>)> = self
+            .kinds()
+            .into_iter()
+            .filter_map(|kind| {
+                let step = blocked_step(self.agent, kind);
+                let busy = self.busy_by_metrics(kind);
+                (step.is_some() || busy.is_some()).then_some((kind, step, busy))
+            })
+            .collect();
+        let (kind, step, busy) = *blocked.first()?;
+        let mut evidence = Vec::new();
+        let mut culprits = Vec::new();
+        for (kind, step, busy) in &blocked {
+            if let Some(step) = step {
+                evidence.push(Evidence::log(
+                    words::log_of(self.agent),
+                    format!(
+                        "{} {} {}; nothing of its worker since",
+                        step.since
+                            .map_or_else(String::new, |since| since.to_string()),
+                        step.line,
+                        step.task
+                    ),
+                ));
+                culprits.push(ObjectRef::namespaced(
+                    kind.as_str(),
+                    &self.case.snapshot.namespace,
+                    &step.task,
+                ));
+            }
+            if let Some(seconds) = busy {
+                evidence.push(Evidence::metric(
+                    words::metrics_of(self.agent),
+                    format!("the worker of {kind} has been busy with one task for {seconds} s"),
+                ));
+            }
+        }
+        let all = blocked.len() == self.kinds().len();
+        let doing = match (step, busy) {
+            (Some(step), _) => format!("{} {}", step.what.as_str(), step.task),
+            (None, Some(seconds)) => {
+                format!("is busy with one task for {}", words::span(seconds))
+            }
+            (None, None) => return None,
+        };
+        Some(SlotCause {
+            cause: "worker-blocked",
+            confidence: if all {
+                Confidence::Certain
+            } else {
+                Confidence::Likely
+            },
+            culprits,
+            why: format!(
+                "the one worker for {kind} of the node-agent {doing} and looks at nothing else"
+            ),
+            evidence,
+        })
+    }
+
+    fn busy_by_metrics(&self, kind: TaskKind) -> Option<i64> {
+        let worker = self.metrics()?.workers.get(&kind)?;
+        let seconds = worker.longest_running_seconds?;
+        (worker.active.is_some_and(|active| active > 0) && seconds >= BLOCKED_SECONDS)
+            .then_some(seconds)
+    }
+
+    /// Nobody tries: the worker is stuck where no line tells, or it is free and does not know of the task.
+    fn no_try(&self) -> Option<SlotCause> {
+        let idle: Vec<bool> = self
+            .kinds()
+            .into_iter()
+            .map(|kind| self.idle_by_metrics(kind))
+            .collect();
+        let idle_by_metrics = !idle.is_empty() && idle.iter().all(|idle| *idle);
+        let log = self.log().filter(|log| self.would_show_tries(log));
+        if log.is_none() && !idle_by_metrics {
+            return None;
+        }
+        let idle_by_log = log.is_some_and(|log| {
+            self.kinds().iter().all(|kind| {
+                log.workers
+                    .get(kind)
+                    .and_then(|worker| worker.last_taken)
+                    .is_some_and(|taken| {
+                        taken.duration_since(self.since).as_secs() >= SETTLED_SECONDS
+                    })
+            })
+        });
+        let mut evidence = Vec::new();
+        if let Some(log) = log {
+            evidence.push(self.speaks(log));
+            evidence.push(Evidence::log(
+                words::log_of(self.agent),
+                format!("no try for any of the waiting tasks since {}", self.since),
+            ));
+        }
+        if idle_by_metrics {
+            evidence.push(Evidence::metric(
+                words::metrics_of(self.agent),
+                "no active worker of these kinds, and nothing comes back to ask again".to_owned(),
+            ));
+        }
+        if idle_by_metrics || idle_by_log {
+            return Some(SlotCause {
+                cause: "lost-reconcile",
+                confidence: if idle_by_metrics && log.is_some() {
+                    Confidence::Certain
+                } else {
+                    Confidence::Likely
+                },
+                culprits: Vec::new(),
+                why: "the node-agent works and does not look at the task any more: its event was lost"
+                    .to_owned(),
+                evidence,
+            });
+        }
+        Some(SlotCause {
+            cause: "worker-blocked",
+            confidence: Confidence::Likely,
+            culprits: Vec::new(),
+            why: "the node-agent works and its worker for these tasks has not looked at one since: it is blocked"
+                .to_owned(),
+            evidence,
+        })
+    }
+
+    fn idle_by_metrics(&self, kind: TaskKind) -> bool {
+        let Some(metrics) = self.metrics() else {
+            return false;
+        };
+        let long_enough = metrics
+            .span_seconds()
+            .is_some_and(|span| span > self.node.profile.requeue_seconds);
+        long_enough
+            && metrics
+                .workers
+                .get(&kind)
+                .is_some_and(|worker| worker.active == Some(0) && worker.requeued == Some(0))
+    }
+
+    /// Whether the log would show a try if there had been one: it speaks since the slot is spare, up to
+    /// well beyond the threshold, at a level at which workers write lines, and there is no try in it.
+    fn would_show_tries(&self, log: &LogEvidence) -> bool {
+        let speaks_on = log
+            .before_end(self.since)
+            .is_some_and(|seconds| seconds >= self.case.threshold());
+        let workers_write = log
+            .workers
+            .values()
+            .filter_map(|worker| worker.last)
+            .any(|last| last > self.since);
+        let no_try = self.waiting().all(|task| {
+            log.waits
+                .get(&task.name)
+                .and_then(|wait| wait.last)
+                .is_none_or(|last| last < self.since)
+        });
+        log.speaks_since(self.since) && speaks_on && workers_write && no_try
+    }
+
+    fn speaks(&self, log: &LogEvidence) -> Evidence {
+        let time = |time: Option<Timestamp>| {
+            time.map_or_else(|| "an unknown time".to_owned(), |time| time.to_string())
+        };
+        let from = match log.start {
+            LogStart::Logged => "the start of the process".to_owned(),
+            LogStart::Missing | LogStart::BeforeAGap => {
+                format!("{}, after the start of the process", time(log.speaks_from))
+            }
+        };
+        Evidence::log(
+            words::log_of(self.agent),
+            format!("speaks from {from} to {}", time(log.speaks_to)),
+        )
+    }
+
+    fn loop_line(&self, wait: &WaitLoop) -> Evidence {
+        let span = match (wait.first, wait.last) {
+            (Some(first), Some(last)) => format!(" from {first} to {last}"),
+            (Some(_) | None, Some(_) | None) => String::new(),
+        };
+        Evidence::log(
+            words::log_of(self.agent),
+            format!(
+                "{} {}{span}, and no admission; the last: {}",
+                wait.tries,
+                words::verb(wait.tries, "try", "tries"),
+                wait.line.text
+            ),
+        )
+    }
+
+    fn requeues(&self, kind: TaskKind, number: i64) -> Evidence {
+        Evidence::metric(
+            words::metrics_of(self.agent),
+            format!("by the rate of requeues {number} of {kind} ask for a slot"),
+        )
+    }
+}
