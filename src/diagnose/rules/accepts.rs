@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::slot_cause;
 use crate::diagnose::case::Case;
 use crate::replay::{Mover, NodeReplay, Situation, TaskReplay, Verb};
 use crate::snapshot::{Cancel, ContainerState, Observed, Task};
@@ -151,7 +152,10 @@ impl<'a> Ground<'a> {
             .collect();
         let busy: Option<Vec<&'a TaskRef>> = working
             .iter()
-            .map(|replay| index.exposing.get(&(kind, replay.node.as_str())).copied())
+            .map(|replay| {
+                let exposing = index.exposing.get(&(kind, replay.node.as_str())).copied();
+                exposing.or_else(|| busy_by_log(case, replay, kind))
+            })
             .collect();
         Self {
             agent_start: starts.and_then(|starts| starts.into_iter().min()),
@@ -159,6 +163,25 @@ impl<'a> Ground<'a> {
             busy_with: busy.and_then(|busy| busy.first().copied()),
         }
     }
+}
+
+/// The task in whose step the log shows the worker of an agent for longer than any step takes.
+fn busy_by_log<'a, 's>(
+    case: &Case<'a, 's>,
+    replay: &NodeReplay<'s>,
+    kind: TaskKind,
+) -> Option<&'a TaskRef>
+where
+    's: 'a,
+{
+    let step = slot_cause::blocked_step(replay.agent?, kind)?;
+    let name = TaskRef {
+        kind,
+        namespace: case.snapshot.namespace.clone(),
+        name: step.task.clone(),
+    };
+    let (reference, _) = case.snapshot.tasks.get_key_value(&name)?;
+    Some(reference)
 }
 
 /// Whether a task passes the gate from New to Accepted and nobody wants it ended.

@@ -9,12 +9,17 @@ use super::{broken, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
-use crate::snapshot::Observed;
+use crate::snapshot::log_evidence::{EndFailure, EntryStage, FailedEnd, LogEvidence, LoggedEntry};
+use crate::snapshot::{NodeAgent, Observed};
+
+/// How long the log must go on after the begin of a step, in seconds, to prove that it hangs: after the end
+/// of its pod a task is given two minutes before this rule speaks at all.
+const HUNG_SECONDS: i64 = 60;
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let mut groups: BTreeMap<(Option<&str>, &'static str), Vec<&TaskReplay<'_>>> = BTreeMap::new();
     for task in case.tasks() {
-        if let Some(cause) = cause(task) {
+        if let Some(cause) = cause(case, task) {
             groups
                 .entry((task.node.as_deref(), cause))
                 .or_default()
@@ -26,16 +31,16 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     }
 }
 
-/// Returns the cause as far as the objects tell; `None` where the rule does not hold.
-fn cause(task: &TaskReplay<'_>) -> Option<&'static str> {
-    match task.situation {
+/// Returns the cause as far as objects and log tell; `None` where the rule does not hold.
+fn cause(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<&'static str> {
+    let by_objects = match task.situation {
         Situation::PodEnded
         | Situation::DoneButPodGone {
             target_not_bound: false,
-        } => Some("undetermined"),
+        } => "undetermined",
         Situation::DoneButPodGone {
             target_not_bound: true,
-        } => Some("rebind-failed"),
+        } => "rebind-failed",
         Situation::Foreign
         | Situation::UnknownPhase
         | Situation::Rewound { .. }
@@ -46,7 +51,73 @@ fn cause(task: &TaskReplay<'_>) -> Option<&'static str> {
         | Situation::PodUnreadable
         | Situation::Doomed(_)
         | Situation::Stalled
-        | Situation::Ordinary => None,
+        | Situation::Ordinary => return None,
+    };
+    let by_log = trace(case, task).and_then(|trace| trace.cause());
+    Some(by_log.unwrap_or(by_objects))
+}
+
+/// What the log of a task's agent says of its end.
+struct Trace<'s> {
+    agent: &'s NodeAgent,
+    log: &'s LogEvidence,
+    entry: Option<&'s LoggedEntry>,
+    failed: Option<&'s FailedEnd>,
+}
+
+fn trace<'s>(case: &Case<'_, 's>, task: &TaskReplay<'s>) -> Option<Trace<'s>> {
+    let agent = case.node(task.node.as_deref()?)?.agent?;
+    let log = agent.evidence.as_ref()?;
+    let name = &task.task.reference.name;
+    let kind = task.task.reference.kind;
+    let entry = log
+        .entries
+        .get(name)
+        .filter(|entry| entry.kind.is_none_or(|logged| logged == kind));
+    let failed = log.failed_ends.get(name);
+    (entry.is_some() || failed.is_some()).then_some(Trace {
+        agent,
+        log,
+        entry,
+        failed,
+    })
+}
+
+impl Trace<'_> {
+    fn cause(&self) -> Option<&'static str> {
+        if let Some(failed) = self.failed {
+            return Some(match failed.what {
+                EndFailure::Rebind => "rebind-failed",
+                // A task that could not be read is not written either.
+                EndFailure::Get | EndFailure::Write => "status-write-failed",
+            });
+        }
+        (self.entry?.stage == EntryStage::CollectingLog).then_some("log-collection-hung")
+    }
+
+    /// The line that settles the cause is the whole proof where the log goes on long after it.
+    fn confidence(&self) -> Confidence {
+        let hangs = || {
+            let at = self.entry?.last.at?;
+            (self.log.before_end(at)? >= HUNG_SECONDS).then_some(())
+        };
+        if self.cause().is_some() && (self.failed.is_some() || hangs().is_some()) {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let failed = self
+            .failed
+            .map(|failed| words::log_line(self.agent, &failed.note));
+        let entry = self.entry.map(|entry| {
+            let mut line = words::log_line(self.agent, &entry.last);
+            line.value = format!("{}; since then {}", line.value, entry.stage.as_str());
+            line
+        });
+        failed.into_iter().chain(entry).collect()
     }
 }
 
@@ -61,6 +132,10 @@ fn finding(
     let holds = broken::any_holds(tasks);
     let what = if cause == "rebind-failed" {
         "all data is restored, but the volume was not bound to the target PVC"
+    } else if cause == "log-collection-hung" {
+        "the mover pod has ended, and the node-agent still reads its log, which it does without a deadline"
+    } else if cause == "status-write-failed" {
+        "the data path ended, and the last write of the task failed"
     } else if holds {
         "the mover pod has ended and the node-agent did not take it up (a hung log collection or a blocked callback)"
     } else {
@@ -70,7 +145,11 @@ fn finding(
         case,
         FindingId::CompletionStuck,
         Severity::Critical,
-        Confidence::Likely,
+        tasks
+            .iter()
+            .map(|task| trace(case, task).map_or(Confidence::Likely, |trace| trace.confidence()))
+            .min()
+            .unwrap_or(Confidence::Likely),
         node,
         tasks,
         format!(
@@ -96,6 +175,9 @@ fn finding(
             ".status.phase",
             task.task.phase.as_str(),
         ));
+        if let Some(trace) = trace(case, task) {
+            finding.evidence.extend(trace.evidence());
+        }
         match task.pod {
             Observed::Seen(pod) => {
                 let at = pod

@@ -146,6 +146,15 @@ fn evidence(case: &Case<'_, '_>, node: &str, missed: &[Missed<'_, '_>]) -> Vec<E
     }
     if let Some(agent) = case.node(node).and_then(|node| node.agent) {
         evidence.push(words::agent_start(agent));
+        if let Some(log) = &agent.evidence {
+            evidence.extend(
+                missed
+                    .iter()
+                    .filter_map(|one| log.halted_prepares.get(&one.task.task.reference.name))
+                    .take(words::EVIDENCE_SHOWN)
+                    .map(|note| words::log_line(agent, note)),
+            );
+        }
     }
     evidence
 }

@@ -6,6 +6,7 @@ use super::{ends, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::snapshot::Task;
+use crate::snapshot::log_evidence::Note;
 use crate::velero::{Profile, TaskRef};
 
 /// Proposes one finding for each cause.
@@ -80,7 +81,7 @@ fn finding(case: &Case<'_, '_>, cause: &'static str, ended: &[&Task]) -> Finding
     finding.evidence = ended
         .iter()
         .take(words::EVIDENCE_SHOWN)
-        .flat_map(|task| evidence(task))
+        .flat_map(|task| evidence(task).into_iter().chain(diagnosis(case, task)))
         .collect();
     finding.actions = tasks.first().map(words::show_task).into_iter().collect();
     finding.tasks = tasks;
@@ -105,6 +106,32 @@ fn evidence(task: &Task) -> Vec<Evidence> {
         &completed,
     ));
     evidence
+}
+
+/// Lines of an expose diagnosis that are repeated; the first ones name the pod and what it waits for.
+const DIAGNOSIS_SHOWN: usize = 5;
+
+/// What the agent that ended the task wrote of its expose just before it removed the objects. Any agent may
+/// have been the one.
+fn diagnosis(case: &Case<'_, '_>, task: &Task) -> Vec<Evidence> {
+    let name = &task.reference.name;
+    case.snapshot
+        .agents
+        .iter()
+        .find_map(|agent| {
+            let said = agent.evidence.as_ref()?.diagnoses.get(name)?;
+            let lines = said.lines.iter().take(DIAGNOSIS_SHOWN).map(|line| {
+                words::log_line(
+                    agent,
+                    &Note {
+                        at: said.at,
+                        text: line.clone(),
+                    },
+                )
+            });
+            Some(lines.collect())
+        })
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
