@@ -376,6 +376,28 @@ pub enum Cut {
     BeginningLeftOut,
 }
 
+/// A node-agent whose log and metrics are worth reading.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AgentPod {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's name.
+    pub pod: String,
+    /// The container that runs the agent.
+    pub container: String,
+    /// Whether the container has restarted, so that there may be a log of the one before.
+    pub restarted: Restarted,
+}
+
+/// Whether a container has restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Restarted {
+    /// It runs for the first time.
+    No,
+    /// It has.
+    Yes,
+}
+
 /// One page of metrics of a node-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricsPage {

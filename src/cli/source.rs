@@ -9,10 +9,14 @@ use anyhow::anyhow;
 use super::args::{ClusterArgs, Limit, SourceArgs};
 use super::error::{Error, ErrorKind};
 use crate::capture::Capture;
-use crate::collect::cluster::{self, Cluster, CollectError, CollectOptions};
+use crate::collect::cluster::{self, Cluster, CollectError, CollectOptions, Collected, Traces};
 use crate::collect::files::{self, FilesError, Limits};
-use crate::collect::kubectl_compat::{ClusterFlags, Environment, TlsVerify, velero_namespace_hint};
+use crate::collect::kubectl_compat::{
+    ClusterFlags, Environment, Progress, TlsVerify, velero_namespace_hint,
+};
+use crate::diagnose::nodes_that_need_logs;
 use crate::render::printable;
+use crate::replay::{ReplayOptions, replay};
 use crate::report::Pins;
 use crate::snapshot::{self, NamespaceSearch, ReadOptions, Snapshot};
 
@@ -43,7 +47,30 @@ pub(crate) struct Source {
 ///
 /// When the flags contradict each other, the source cannot be used, or Velero is not in it.
 pub(crate) fn read(args: &SourceArgs) -> Result<Read, Error> {
-    let source = collect(args)?;
+    to_read(args, collect(args)?)
+}
+
+/// Which traces of node-agents are read from a cluster, and by which threshold the agents are chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TraceArgs {
+    /// `--logs`.
+    pub(crate) logs: Traces,
+    /// `--metrics`.
+    pub(crate) metrics: Traces,
+    /// `--threshold`, in seconds.
+    pub(crate) threshold: i64,
+}
+
+/// Reads what the flags name, and from a cluster also the logs and metrics that would decide something.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn read_with_traces(args: &SourceArgs, traces: TraceArgs) -> Result<Read, Error> {
+    to_read(args, collect_with(args, Some(traces))?)
+}
+
+fn to_read(args: &SourceArgs, source: Source) -> Result<Read, Error> {
     let options = ReadOptions {
         namespace: source.namespace,
         now: args.now,
@@ -60,13 +87,17 @@ pub(crate) fn read(args: &SourceArgs) -> Result<Read, Error> {
 ///
 /// As [`read`].
 pub(crate) fn collect(args: &SourceArgs) -> Result<Source, Error> {
+    collect_with(args, None)
+}
+
+fn collect_with(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, Error> {
     if args.from.is_empty() {
         if args.now.is_some() {
             return Err(Error::usage(anyhow!(
                 "--now needs --from: with a cluster, now is the API server's time"
             )));
         }
-        from_cluster(args)
+        from_cluster(args, traces)
     } else {
         from_files(args)
     }
@@ -133,12 +164,15 @@ fn files_error(error: FilesError) -> Error {
         .hint("--from takes a file, a folder or a .tar.gz of YAML or JSON objects, or - for standard input")
 }
 
-fn from_cluster(args: &SourceArgs) -> Result<Source, Error> {
+fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, Error> {
     let (collected, context) = with_cluster(args, async |cluster, options, progress| {
-        let collected = cluster
+        let mut collected = cluster
             .collect(options, progress)
             .await
             .map_err(cluster_error)?;
+        if let Some(traces) = traces {
+            add_traces(cluster, &mut collected, options, traces, progress).await;
+        }
         Ok((collected, cluster.resolved().context.clone()))
     })?;
     Ok(Source {
@@ -197,6 +231,52 @@ async fn connected<T>(
         options.time_limit = limit.duration().unwrap_or(WITHOUT_LIMIT);
     }
     work(&cluster, &options, &progress).await
+}
+
+/// The second step: what the lists leave open decides whose log and metrics are read.
+async fn add_traces(
+    cluster: &Cluster,
+    collected: &mut Collected,
+    options: &CollectOptions,
+    traces: TraceArgs,
+    progress: Progress<'_>,
+) {
+    if traces.logs == Traces::Never && traces.metrics == Traces::Never {
+        return;
+    }
+    let seen = snapshot::read(
+        &collected.capture,
+        &ReadOptions {
+            namespace: collected.namespace.namespace.clone(),
+            now: None,
+        },
+    );
+    let replayed = replay(
+        &seen,
+        ReplayOptions {
+            threshold_seconds: traces.threshold,
+        },
+    );
+    let wanted = nodes_that_need_logs(&seen, &replayed);
+    let took = collected.took;
+    let capture = &mut collected.capture;
+    // First the metrics: the log is then the newer reading, and shows what the pause between them brought.
+    let took = match traces.metrics {
+        Traces::Auto => {
+            took + cluster
+                .add_metrics(capture, &wanted, options, took, progress)
+                .await
+        }
+        Traces::Never => took,
+    };
+    match traces.logs {
+        Traces::Auto => {
+            cluster
+                .add_logs(capture, &wanted, options, took, progress)
+                .await;
+        }
+        Traces::Never => {}
+    }
 }
 
 fn cluster_flags(args: &ClusterArgs, namespace: Option<&String>) -> ClusterFlags {

@@ -12,9 +12,11 @@ mod case;
 mod finding;
 mod precedence;
 mod rules;
+mod traces;
 mod verdict;
 
 pub use finding::{Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity};
+pub use traces::nodes_that_need_logs;
 
 /// The verdict of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

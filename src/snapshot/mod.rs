@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-pub use crate::capture::{GapReason, LogFile, NowFrom, Previous, ResourceKind, SourceType};
+pub use crate::capture::{
+    AgentPod, GapReason, LogFile, NowFrom, Previous, ResourceKind, Restarted, SourceType,
+};
 use crate::velero::{TaskRef, VeleroVersion};
 
 pub mod log_evidence;

@@ -5,8 +5,9 @@ use clap::ValueEnum;
 use super::super::args::{FilterArgs, OutputArgs, SourceArgs, parse_threshold};
 use super::super::error::Error;
 use super::super::exit::Exit;
-use super::super::source;
+use super::super::source::{self, TraceArgs};
 use super::super::ui::{TerminalEnvironment, Ui, terminal};
+use crate::collect::cluster::Traces;
 use crate::diagnose::diagnose;
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
@@ -27,6 +28,31 @@ pub(crate) struct Args {
     /// From which severity on the exit code is 3
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
     fail_on: FailOnChoice,
+    /// Whether logs of node-agents are read from a cluster where they would decide something
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    logs: TracesChoice,
+    /// Whether metrics of node-agents are read from a cluster where they would decide something
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    metrics: TracesChoice,
+}
+
+/// `--logs` and `--metrics`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TracesChoice {
+    /// Where they help
+    #[default]
+    Auto,
+    /// Never
+    Never,
+}
+
+impl From<TracesChoice> for Traces {
+    fn from(choice: TracesChoice) -> Self {
+        match choice {
+            TracesChoice::Auto => Self::Auto,
+            TracesChoice::Never => Self::Never,
+        }
+    }
 }
 
 /// `--fail-on`.
@@ -56,7 +82,12 @@ impl From<FailOnChoice> for FailOn {
 
 /// Answers.
 pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
-    let read = source::read(&args.source)?;
+    let traces = TraceArgs {
+        logs: args.logs.into(),
+        metrics: args.metrics.into(),
+        threshold: args.threshold,
+    };
+    let read = source::read_with_traces(&args.source, traces)?;
     let options = ReplayOptions {
         threshold_seconds: args.threshold,
     };

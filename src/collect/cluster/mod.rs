@@ -15,6 +15,7 @@ mod namespace;
 mod request;
 mod review;
 mod targets;
+mod traces;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use tokio::time::{Instant, sleep_until};
 pub use error::{CollectError, ErrorKind};
 pub use namespace::{NamespaceChoice, NamespaceRule};
 pub use review::Review;
+pub use traces::Traces;
 
 use crate::capture::{Capture, Listing, Manifest, NowFrom, ResourceKind, Scope, SourceType, Text};
 use crate::collect::kubectl_compat::{
@@ -95,6 +97,8 @@ pub struct Collected {
     pub namespace: NamespaceChoice,
     /// How many requests were sent.
     pub requests: usize,
+    /// How long it took: what is read later has the rest of the time limit.
+    pub took: Duration,
 }
 
 /// Finds the cluster that the flags and the environment name, and logs in, as kubectl does. A credential
@@ -252,6 +256,7 @@ impl Cluster {
             },
             namespace,
             requests: asker.sent(),
+            took: asker.elapsed(),
         })
     }
 

@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use http::{Request, StatusCode, header};
+use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use kube::client::Body;
 use tokio::sync::Semaphore;
@@ -68,6 +70,11 @@ impl<'a> Asker<'a> {
         self.server_time.get()
     }
 
+    /// Returns how long the command runs.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Returns how many requests were sent.
     pub(super) const fn sent(&self) -> usize {
         self.sent.get()
@@ -102,6 +109,27 @@ impl<'a> Asker<'a> {
         accept: &'static str,
         what: &str,
     ) -> Result<String, Failure> {
+        self.get_as(path, accept, what, Form::Json).await
+    }
+
+    /// Gets a text that may hold anything, and of it at most so many bytes.
+    pub(super) async fn get_text(
+        &self,
+        path: &str,
+        what: &str,
+        most_bytes: usize,
+    ) -> Result<String, Failure> {
+        self.get_as(path, "*/*", what, Form::Text { most_bytes })
+            .await
+    }
+
+    async fn get_as(
+        &self,
+        path: &str,
+        accept: &'static str,
+        what: &str,
+        form: Form,
+    ) -> Result<String, Failure> {
         let deadline = self.deadline();
         let Ok(Ok(_permit)) = timeout_at(deadline, self.permits.acquire()).await else {
             return Err(self.out_of_time());
@@ -110,7 +138,7 @@ impl<'a> Asker<'a> {
             return Err(failure);
         }
         let _waiting = Waiting::enter(&self.waiting, what);
-        let first = self.once(path, accept).await;
+        let first = self.once(path, accept, form).await;
         let answer = match first {
             Err((_, Some(pause))) if Instant::now() + pause < deadline => {
                 self.say(&format!(
@@ -118,7 +146,7 @@ impl<'a> Asker<'a> {
                     seconds(pause)
                 ));
                 sleep(pause).await;
-                self.once(path, accept).await
+                self.once(path, accept, form).await
             }
             Ok(_) | Err(_) => first,
         };
@@ -166,11 +194,12 @@ impl<'a> Asker<'a> {
         &self,
         path: &str,
         accept: &'static str,
+        form: Form,
     ) -> Result<String, (Failure, Option<Duration>)> {
         let own_limit = Instant::now() + self.request_timeout;
         let deadline = self.deadline();
         self.sent.set(self.sent.get() + 1);
-        match timeout_at(own_limit.min(deadline), self.exchange(path, accept)).await {
+        match timeout_at(own_limit.min(deadline), self.exchange(path, accept, form)).await {
             Ok(answer) => answer,
             Err(_elapsed) if deadline < own_limit => Err((self.out_of_time(), None)),
             Err(_elapsed) => Err((
@@ -190,6 +219,7 @@ impl<'a> Asker<'a> {
         &self,
         path: &str,
         accept: &'static str,
+        form: Form,
     ) -> Result<String, (Failure, Option<Duration>)> {
         let began = Instant::now();
         let request = Request::get(path)
@@ -202,7 +232,7 @@ impl<'a> Asker<'a> {
             (Failure::new(FailureKind::Unreachable, text), None)
         })?;
         let (head, body) = response.into_parts();
-        let bytes = body.collect_bytes().await.map_err(|error| {
+        let bytes = read_body(body, form).await.map_err(|error| {
             let text = format!("the connection broke: {}", error_text(&error));
             (Failure::new(FailureKind::Cut, text), None)
         })?;
@@ -220,11 +250,45 @@ impl<'a> Asker<'a> {
             self.server_time.set(date(&head.headers));
         }
         if head.status == StatusCode::OK {
-            return String::from_utf8(bytes.into())
-                .map_err(|_invalid| (Failure::malformed("the answer is not UTF-8"), None));
+            return match form {
+                Form::Json => String::from_utf8(bytes)
+                    .map_err(|_invalid| (Failure::malformed("the answer is not UTF-8"), None)),
+                Form::Text { .. } => Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
+                    String::from_utf8_lossy(error.as_bytes()).into_owned()
+                })),
+            };
         }
         Err((refusal(head.status, &bytes), retry_after(&head)))
     }
+}
+
+/// What an answer is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// JSON, whole.
+    Json,
+    /// A text of any kind; the rest beyond the limit is not read.
+    Text {
+        /// The limit.
+        most_bytes: usize,
+    },
+}
+
+async fn read_body(body: Body, form: Form) -> Result<Vec<u8>, kube::Error> {
+    let most = match form {
+        Form::Json => usize::MAX,
+        Form::Text { most_bytes } => most_bytes,
+    };
+    let mut bytes = Vec::new();
+    let mut stream = std::pin::pin!(body.into_data_stream());
+    while let Some(chunk) = stream.next().await {
+        bytes.extend_from_slice(&chunk?);
+        if bytes.len() >= most {
+            bytes.truncate(most);
+            break;
+        }
+    }
+    Ok(bytes)
 }
 
 /// Removes itself from what is in flight.

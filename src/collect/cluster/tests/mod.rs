@@ -2,6 +2,7 @@
 
 mod failures;
 mod namespace;
+mod traces;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
