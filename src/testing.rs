@@ -1,6 +1,8 @@
 //! Terse objects for tests: a world of one Velero namespace at a fixed instant. Only the fields that a
 //! test is about are given; the rest is what a real object of that kind has.
 
+pub(crate) mod mutate;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 

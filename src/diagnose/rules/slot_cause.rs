@@ -528,3 +528,6 @@ impl<'s> Traces<'_, '_, 's> {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -720,3 +720,54 @@ proptest! {
         prop_assert!(found.is_none_or(|found| found.lines + found.skipped <= body.lines().count()));
     }
 }
+
+const SEEDS: [&str; 3] = [
+    include_str!("../../../fuzz/corpus/log_line/v1.14-text.log"),
+    include_str!("../../../fuzz/corpus/log_line/v1.17-text.log"),
+    include_str!("../../../fuzz/corpus/log_line/v1.18-json.log"),
+];
+
+#[test]
+fn every_seed_of_the_fuzz_corpus_is_read() {
+    for seed in SEEDS {
+        let found = read_log(&file(seed.to_owned()), None).unwrap();
+        assert_eq!(found.start, LogStart::Logged);
+        assert!(found.lines > 7 && found.skipped <= 1, "{found:?}");
+        assert!(found.entries.is_empty(), "{:?}", found.entries);
+        assert_eq!(found.waits.len(), 1, "{:?}", found.waits);
+    }
+}
+
+#[test]
+fn seeded_mutations_of_logs_are_read_or_refused() {
+    let pieces = [
+        "\n",
+        "\"",
+        "\\",
+        "{",
+        "}",
+        "=",
+        "level=info ",
+        "time=\"",
+        "\u{0}",
+        LINES_LEFT_OUT,
+        "[pod/a/b] ",
+        "Starting Velero node-agent server",
+        "2026-13-99T99:99:99Z",
+        "taskName=",
+        "\u{1b}[31m",
+    ];
+    let mut read = 0;
+    let all = crate::testing::mutate::mutations(&SEEDS, &pieces, 400);
+    for text in &all {
+        let lines = text.lines().count();
+        for start in [None, Some(at("00:00"))] {
+            if let Some(found) = read_log(&file(text.clone()), start) {
+                read += 1;
+                assert!(found.lines + found.skipped <= lines);
+                assert!(found.entries.keys().all(|name| name.len() <= 253));
+            }
+        }
+    }
+    assert!(read > all.len() / 4, "{read} of {}", all.len());
+}

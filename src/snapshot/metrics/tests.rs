@@ -109,3 +109,34 @@ proptest! {
         prop_assert!(found.is_none_or(|found| found.workers.len() <= 4));
     }
 }
+
+const SEEDS: [&str; 2] = [
+    include_str!("../../../fuzz/corpus/metrics/v1.14.txt"),
+    include_str!("../../../fuzz/corpus/metrics/v1.17.txt"),
+];
+
+#[test]
+fn seeded_mutations_of_pages_are_read_or_refused() {
+    for seed in SEEDS {
+        assert!(of(&[page(0, seed)]).is_some(), "{seed}");
+    }
+    let pieces = [
+        "\n", "\"", "\\", "{", "}", ",", "NaN", "-1e308", " ", "\u{0}", "=\"",
+    ];
+    let all = crate::testing::mutate::mutations(&SEEDS, &pieces, 400);
+    let read = all
+        .iter()
+        .zip(all.iter().skip(1))
+        .filter(|(first, second)| {
+            let found = of(&[page(0, first), page(12, second)]);
+            found.is_some_and(|found| {
+                assert!(found.workers.len() <= 4);
+                found
+                    .workers
+                    .values()
+                    .all(|worker| worker.requeued.is_none_or(|count| count >= 0))
+            })
+        })
+        .count();
+    assert!(read > all.len() / 4, "{read} of {}", all.len());
+}

@@ -10,7 +10,7 @@ use crate::collect::cluster::CollectOptions;
 use crate::collect::test_server::{Asked, Reply, Server};
 
 const LOG: &str = "/api/v1/namespaces/velero/pods/node-agent-x/log";
-const METRICS: &str = "/api/v1/namespaces/velero/pods/node-agent-x%3A8080/proxy/metrics";
+const METRICS: &str = "/api/v1/namespaces/velero/pods/node-agent-x:8080/proxy/metrics";
 
 fn agent(restarted: Restarted) -> AgentPod {
     AgentPod {

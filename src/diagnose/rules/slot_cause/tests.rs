@@ -1,0 +1,180 @@
+use crate::capture::{Capture, Cut, LogFile, MetricsPage, NowFrom, Previous, SourceType};
+use crate::diagnose::{Confidence, EvidenceKind, Finding, FindingId, diagnose};
+use crate::replay::{ReplayOptions, replay};
+use crate::snapshot::{ReadOptions, read};
+use crate::testing::{NS, agent, ago, completed, mover, node, now, prepared};
+
+const STARTED: i64 = 86_400;
+
+fn line(seconds_ago: i64, message: &str, task: &str) -> String {
+    format!(
+        "time=\"{}\" level=info msg=\"{message}\" controller=dataupload dataupload=velero/{task}\n",
+        ago(seconds_ago)
+    )
+}
+
+fn start() -> String {
+    line(
+        STARTED,
+        "Starting Velero node-agent server v1.17.2 (0123)",
+        "",
+    )
+}
+
+fn enters(seconds_ago: i64, task: &str) -> String {
+    line(seconds_ago, "MicroServiceBR is initialized", task)
+}
+
+fn metrics(seconds_ago: i64, active: i64, longest: i64, requeued: i64) -> MetricsPage {
+    MetricsPage {
+        namespace: NS.to_owned(),
+        pod: "node-agent-node-a".to_owned(),
+        port: 8080,
+        taken_at: ago(seconds_ago).parse().unwrap(),
+        body: format!(
+            "controller_runtime_active_workers{{controller=\"dataupload\"}} {active}\n\
+             controller_runtime_reconcile_total{{controller=\"dataupload\",result=\"requeue_after\"}} {requeued}\n\
+             workqueue_longest_running_processor_seconds{{name=\"dataupload\"}} {longest}\n"
+        ),
+    }
+}
+
+/// A DataUpload that has been Prepared for an hour beside a free slot; another ended two hours ago.
+fn found(log: Option<String>, metrics: Vec<MetricsPage>) -> Finding {
+    let mut capture = Capture::from_objects([
+        node("node-a", &serde_json::json!({})),
+        agent("node-a", "v1.17.2", STARTED, &[]),
+        prepared("du-1", "node-a", 3600),
+        mover("du-1", "node-a", 3610),
+        completed("du-old", "node-a", 9000, 7200),
+    ]);
+    capture.manifest.source = SourceType::Cluster;
+    capture.manifest.taken_at = Some(now());
+    capture.manifest.now_from = NowFrom::Server;
+    capture.metrics = metrics;
+    capture.logs = log
+        .map(|body| LogFile {
+            namespace: NS.to_owned(),
+            pod: "node-agent-node-a".to_owned(),
+            container: "node-agent".to_owned(),
+            previous: Previous::No,
+            cut: Cut::Whole,
+            body,
+        })
+        .into_iter()
+        .collect();
+    let snapshot = read(
+        &capture,
+        &ReadOptions {
+            namespace: NS.to_owned(),
+            now: None,
+        },
+    );
+    let replay = replay(&snapshot, ReplayOptions::default());
+    let findings = diagnose(&snapshot, &replay).findings;
+    findings
+        .into_iter()
+        .find(|finding| finding.id == FindingId::PreparedStuck)
+        .unwrap()
+}
+
+fn blockers(finding: &Finding) -> Vec<&str> {
+    finding
+        .blocked_by
+        .iter()
+        .map(|object| object.name.as_str())
+        .collect()
+}
+
+#[test]
+fn an_entry_of_an_ended_task_is_certain_in_a_whole_log_and_likely_in_a_rotated_one() {
+    let rest = enters(9000, "du-old") + &line(10, "Reconcile du-9", "du-9");
+    let whole = found(Some(start() + &rest), Vec::new());
+    assert_eq!(
+        (whole.cause, whole.confidence),
+        (Some("ghost-slot"), Confidence::Certain)
+    );
+    assert_eq!(blockers(&whole), ["du-old"]);
+    assert!(
+        whole
+            .evidence
+            .iter()
+            .any(|one| one.kind == EvidenceKind::Log)
+    );
+    let rotated = found(Some(rest), Vec::new());
+    assert_eq!(
+        (rotated.cause, rotated.confidence),
+        (Some("ghost-slot"), Confidence::Likely)
+    );
+}
+
+#[test]
+fn an_entry_that_was_closed_or_whose_log_ends_too_early_is_no_ghost() {
+    let closed = start()
+        + &enters(9000, "du-old")
+        + &line(7200, "MicroServiceBR is closed", "du-old")
+        + &line(10, "some other line", "du-9");
+    assert_eq!(found(Some(closed), Vec::new()).cause, Some("undetermined"));
+    let early = start() + &enters(9000, "du-old") + &line(7300, "some other line", "du-9");
+    assert_eq!(found(Some(early), Vec::new()).cause, Some("undetermined"));
+}
+
+#[test]
+fn a_loop_that_ended_long_before_the_log_does_is_no_sign_of_a_ghost() {
+    let looped = |seconds: i64| {
+        line(
+            seconds,
+            "Data upload is prepared and should be processed by node-a (node-a)",
+            "du-1",
+        ) + &line(
+            seconds,
+            "Exposed snapshot is ready and creating data path routine",
+            "du-1",
+        )
+    };
+    let alive = start() + &looped(60) + &looped(20) + &looped(15);
+    let finding = found(Some(alive), Vec::new());
+    assert_eq!(
+        (finding.cause, finding.confidence),
+        (Some("ghost-slot"), Confidence::Certain)
+    );
+    assert!(finding.blocked_by.is_empty());
+    let ended = start() + &looped(3000) + &line(10, "Preparing dataupload", "du-2");
+    assert_ne!(found(Some(ended), Vec::new()).cause, Some("ghost-slot"));
+}
+
+#[test]
+fn metrics_tell_a_busy_worker_a_waiting_task_and_one_that_nobody_knows_of() {
+    let busy = found(None, vec![metrics(12, 1, 900, 5), metrics(0, 1, 912, 5)]);
+    assert_eq!(
+        (busy.cause, busy.confidence),
+        (Some("worker-blocked"), Confidence::Certain)
+    );
+    let idle = found(None, vec![metrics(12, 0, 0, 5), metrics(0, 0, 0, 5)]);
+    assert_eq!(
+        (idle.cause, idle.confidence),
+        (Some("lost-reconcile"), Confidence::Likely)
+    );
+    assert!(
+        idle.evidence
+            .iter()
+            .any(|one| one.kind == EvidenceKind::Metric)
+    );
+    let one_page = found(None, vec![metrics(0, 0, 0, 5)]);
+    assert_eq!(one_page.cause, Some("undetermined"));
+}
+
+#[test]
+fn a_worker_that_never_left_a_step_is_blocked_and_names_its_task() {
+    let log = start()
+        + &line(4000, "Exposing CSI snapshot", "du-2")
+        + &line(10, "some other line", "du-9");
+    let finding = found(Some(log), Vec::new());
+    assert_eq!(finding.cause, Some("worker-blocked"));
+    assert_eq!(blockers(&finding), ["du-2"]);
+    assert!(
+        finding
+            .summary
+            .contains("waits for the VolumeSnapshot of du-2")
+    );
+}
