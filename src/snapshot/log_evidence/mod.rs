@@ -14,6 +14,7 @@ use crate::velero::TaskKind;
 
 mod marker;
 mod read;
+mod subject;
 
 pub use read::read;
 

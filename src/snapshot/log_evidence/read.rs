@@ -1,18 +1,17 @@
 //! One pass over a log, line by line, borrowed; what is kept is bounded whatever the log holds.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::marker::{Mark, marks};
+use super::subject::Subject;
 use super::{
     BlockingStep, Diagnosis, EndFailure, Entered, EntryStage, FailedEnd, LogEvidence, LogStart,
     LoggedEntry, Note, Overflow, WaitLoop, WorkerStep,
 };
 use crate::capture::{LINES_LEFT_OUT, LogFile};
 use crate::snapshot::log_line::LogLine;
-use crate::velero::TaskKind;
 
 /// How much earlier than the container a process may seem to start: the kubelet notes the start of the
 /// container after the process has begun to log, and cuts the time to the second.
@@ -24,8 +23,6 @@ const MOST_NAMES: usize = 20_000;
 const MOST_NOTES: usize = 100;
 /// Characters of a line that are kept.
 const NOTE_LENGTH: usize = 400;
-/// The longest name of an object in Kubernetes.
-const NAME_LENGTH: usize = 253;
 
 /// Reads what a log says of the process that started at `started_at` (of the last one in it, where that is
 /// not known). `None` if it is the log of an earlier process, or holds no line of Velero.
@@ -453,98 +450,4 @@ fn note(line: &LogLine<'_>) -> Note {
 
 fn short(text: &str) -> String {
     text.chars().take(NOTE_LENGTH).collect()
-}
-
-/// The task that a line is about.
-struct Subject<'l> {
-    kind: Option<TaskKind>,
-    name: Option<Cow<'l, str>>,
-}
-
-impl<'l> Subject<'l> {
-    fn of(line: &'l LogLine<'_>, only_kind: Option<TaskKind>) -> Self {
-        let named = line.fields.iter().find_map(|(key, value)| {
-            let kind = kind_of_key(key)?;
-            Some((kind, name_in(value)?))
-        });
-        let controller = || line.field("controller").and_then(kind_of_key);
-        let (said_kind, said_name) = in_message(&line.message);
-        let (kind, name) = match named {
-            Some((kind, name)) => (Some(kind), Some(name)),
-            None => (
-                None,
-                said_name
-                    .map(Cow::Borrowed)
-                    .or_else(|| by_other_fields(line)),
-            ),
-        };
-        Self {
-            kind: only_kind.or(kind).or(said_kind).or_else(controller),
-            name: name.filter(|name| !name.is_empty() && name.len() <= NAME_LENGTH),
-        }
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-}
-
-/// Keys by which the controllers name their task: `dataupload`, `PVB`, `PodVolumeRestore`, … and, as value of
-/// `controller`, also the one of restic restores.
-fn kind_of_key(key: &str) -> Option<TaskKind> {
-    if !(2..=22).contains(&key.len()) {
-        return None;
-    }
-    let key = key.to_ascii_lowercase();
-    TaskKind::parse(key.trim_end_matches("legacy"))
-}
-
-/// Reads a name: bare, behind its namespace, or as the object that JSON makes of `types.NamespacedName`.
-fn name_in(value: &str) -> Option<Cow<'_, str>> {
-    if value.starts_with('{') {
-        let object: serde_json::Value = serde_json::from_str(value).ok()?;
-        return Some(Cow::Owned(object.get("Name")?.as_str()?.to_owned()));
-    }
-    let name = value.rsplit('/').next().unwrap_or(value);
-    (!name.is_empty()).then_some(Cow::Borrowed(name))
-}
-
-/// Texts that carry the name of the task themselves.
-fn in_message(message: &str) -> (Option<TaskKind>, Option<&str>) {
-    if let Some((before, _)) = message.split_once(" is canceled in Phase ") {
-        let name = before.rsplit([' ', '/']).next();
-        let kind = before.split(' ').next().and_then(|first| match first {
-            // "Data upload X", "Data download X".
-            "Data" if before.starts_with("Data upload") => Some(TaskKind::DataUpload),
-            "Data" => Some(TaskKind::DataDownload),
-            other => kind_of_key(other),
-        });
-        return (kind, name);
-    }
-    if let Some(rest) = message.strip_prefix("asyncBR is resumed for ") {
-        return match rest.split_once(' ') {
-            Some((kind, name)) => (kind_of_key(kind), Some(name)),
-            None => (None, None),
-        };
-    }
-    let name = ["Starting to collect data mover pod log for ", "Reconcile "]
-        .iter()
-        .find_map(|before| message.strip_prefix(before));
-    (None, name)
-}
-
-fn by_other_fields<'l>(line: &'l LogLine<'_>) -> Option<Cow<'l, str>> {
-    // A key with blanks keeps its last word in the text format: `data path pod` reads as `pod`.
-    [
-        "taskName",
-        "data path pod",
-        "jobName",
-        "user",
-        "owner",
-        "pod",
-    ]
-    .iter()
-    .find_map(|key| line.field(key))
-    .filter(|name| !name.contains(['/', ' ']))
-    .map(Cow::Borrowed)
 }

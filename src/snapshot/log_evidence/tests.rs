@@ -31,7 +31,8 @@ fn write(lines: &[Line], format: Format) -> String {
         let time = format!("2026-01-02T03:{time}Z");
         match format {
             Format::Text => {
-                write!(text, "time=\"{time}\" level={level} msg={message:?}").unwrap();
+                let quoted = serde_json::json!(message);
+                write!(text, "time=\"{time}\" level={level} msg={quoted}").unwrap();
                 for (key, value) in *fields {
                     write!(text, " {key}={value}").unwrap();
                 }
