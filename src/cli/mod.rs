@@ -25,6 +25,7 @@ use ui::Ui;
 #[command(
     name = "kubectl-velero_slots",
     bin_name = "kubectl velero-slots",
+    display_name = "kubectl velero-slots",
     version,
     args_override_self = true,
     after_help = "Exit codes: 0 answered; 1 could not answer, or verdict unknown; 2 usage; \
@@ -98,3 +99,6 @@ fn clap_answer(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) ->
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

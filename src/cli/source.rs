@@ -138,6 +138,11 @@ fn from_files(args: &SourceArgs) -> Result<Source, Error> {
             source_flags.push(path.to_string_lossy().into_owned());
         }
     }
+    if let Some(now) = args.now {
+        // The same "now" is needed to see the same picture again.
+        source_flags.push("--now".to_owned());
+        source_flags.push(now.to_string());
+    }
     Ok(Source {
         capture,
         namespace,
@@ -368,6 +373,9 @@ mod tests {
             panic!("a path that is not there was read");
         };
         assert_eq!(error.kind, ErrorKind::CouldNotAnswer);
-        insta::assert_snapshot!(error.lines().join("\n"), @"");
+        insta::assert_snapshot!(error.lines().join("\n"), @r"
+        error: read /nonexistent/velero.yaml: No such file or directory (os error 2)
+        hint: --from takes a file, a folder or a .tar.gz of YAML or JSON objects, or - for standard input
+        ");
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::Terminal;
-use super::screen::{Line, Style, cut, wrap};
+use super::screen::{Line, Style, cut, printable, wrap};
 use super::words::{UNKNOWN, count, time};
 use crate::report::{GapReason, Head, NowFrom, SlotLimits, SourceType};
 
@@ -19,17 +21,13 @@ pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
     let dot = terminal.marks.dot();
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
-        match lines.last_mut() {
-            Some(line)
-                if super::screen::printable(line).chars().count()
-                    + super::screen::printable(&part).chars().count()
-                    + 3
-                    <= terminal.width =>
-            {
-                line.push_str(dot);
-                line.push_str(&part);
-            }
-            Some(_) | None => lines.push(part),
+        let longer = lines
+            .last()
+            .map(|line| format!("{line}{dot}{part}"))
+            .filter(|longer| printable(longer).width() <= terminal.width);
+        match (longer, lines.last_mut()) {
+            (Some(longer), Some(line)) => *line = longer,
+            (Some(_) | None, _) => lines.push(part),
         }
     }
     lines
@@ -80,11 +78,11 @@ fn velero(head: &Head) -> String {
 
 fn limits(limits: &SlotLimits) -> String {
     let known = match (limits.known.first(), limits.known.last()) {
-        (Some(low), Some(high)) if low == high => format!("limit {low} per node"),
-        (Some(low), Some(high)) => format!("limit {low} to {high} per node"),
+        (Some(low), Some(high)) if low == high => format!("limit {low}/node"),
+        (Some(low), Some(high)) => format!("limit {low} to {high}/node"),
         (None, _) | (_, None) => return format!("limit {UNKNOWN}"),
     };
-    let kinds = if limits.per_kind { " and kind" } else { "" };
+    let kinds = if limits.per_kind { "/kind" } else { "" };
     if limits.unknown == 0 {
         format!("{known}{kinds}")
     } else {

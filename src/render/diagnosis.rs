@@ -257,14 +257,11 @@ fn title(row: &FindingRow, terminal: &Terminal) -> Line {
         finding.severity.as_str().to_owned(),
         finding.confidence.as_str().to_owned(),
     ];
-    parts.extend(finding.node.iter().map(|node| format!("node {node}")));
+    parts.extend(finding.node.iter().cloned());
     if !finding.tasks.is_empty() {
         parts.push(count(finding.tasks.len(), "task", "tasks"));
     }
-    parts.extend(
-        row.for_seconds
-            .map(|seconds| format!("for {}", age(seconds))),
-    );
+    parts.extend(row.for_seconds.map(age));
     Line::new(&format!("{mark} {}{cause}", finding.id.as_str()), style)
         .then(&format!(": {}", parts.join(", ")), Style::Plain)
 }

@@ -173,3 +173,6 @@ pub fn version(out: &mut dyn Write, report: &VersionReport, format: Format) -> i
         Format::Name => writeln!(out, "kubectl-velero-slots/{}", report.client_version),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,12 +8,14 @@ use std::io::{self, Write};
 use super::columns::{Column, Room, Table};
 use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next};
 use super::screen::{Line, Span, Style, rows, wrap, write_lines};
-use super::words::{NONE, UNKNOWN, age, count, time};
+use super::words::{NONE, UNKNOWN, age, count};
 use super::{Marks, Terminal};
-use crate::report::{NodeRow, NodeVerdict, NowFrom, Progress, StatusReport, TaskRow, VeleroSeen};
+use crate::report::{NodeRow, NodeVerdict, Progress, StatusReport, TaskRow, VeleroSeen};
 
 /// How many rows of a terminal the first screen may take.
 pub(super) const SCREEN_ROWS: usize = 24;
+/// How many nodes that need no look are shown where not all fit: enough to see what normal looks like.
+const OTHERS_SHOWN: usize = 5;
 
 /// Columns go in this order: HELD BY, OLDEST, WAITING.
 const COLUMNS: [Column; 6] = [
@@ -214,10 +216,15 @@ fn queue(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
     }
 }
 
-/// Lays out as many nodes as there is room for, and counts the others.
+/// Lays out every node if there is room; else those that need a look and a few of the others, and counts
+/// the rest.
 fn nodes(report: &StatusReport, room: usize, terminal: &Terminal) -> Vec<Line> {
     let ordered = by_need(&report.nodes);
-    let mut shown = ordered.len().min(room);
+    let sick = ordered
+        .iter()
+        .filter(|node| needs_a_look(node.verdict))
+        .count();
+    let mut shown = ordered.len();
     loop {
         let mut lines = Vec::new();
         if shown > 0 {
@@ -231,7 +238,17 @@ fn nodes(report: &StatusReport, room: usize, terminal: &Terminal) -> Vec<Line> {
         if shown == 0 || rows(&lines, terminal) <= room {
             return lines;
         }
-        shown -= 1;
+        shown = (shown - 1).min(sick + OTHERS_SHOWN).min(room);
+    }
+}
+
+const fn needs_a_look(verdict: NodeVerdict) -> bool {
+    match verdict {
+        NodeVerdict::Stuck
+        | NodeVerdict::NoAgent
+        | NodeVerdict::Degraded
+        | NodeVerdict::Unknown => true,
+        NodeVerdict::Queued | NodeVerdict::Busy | NodeVerdict::Idle => false,
     }
 }
 
@@ -420,14 +437,9 @@ fn percent(progress: Progress) -> Option<String> {
 
 fn next_command(report: &StatusReport) -> Option<Line> {
     let head = &report.head;
-    let trouble = !report.head.unread_tasks.is_empty()
-        || report.nodes.iter().any(|node| match node.verdict {
-            NodeVerdict::Stuck
-            | NodeVerdict::NoAgent
-            | NodeVerdict::Degraded
-            | NodeVerdict::Unknown => true,
-            NodeVerdict::Queued | NodeVerdict::Busy | NodeVerdict::Idle => false,
-        });
+    let trouble = report.nothing_answered()
+        || report.head.hidden_tasks().next().is_some()
+        || report.nodes.iter().any(|node| needs_a_look(node.verdict));
     let waits = report.nodes.iter().any(|node| !node.waiting.is_empty())
         || report.unassigned.new + report.unassigned.accepted > 0;
     let command = if trouble {
@@ -437,13 +449,5 @@ fn next_command(report: &StatusReport) -> Option<Line> {
     } else {
         return None;
     };
-    // The same "now" is needed to see the same picture again.
-    let now = match head.now_from {
-        NowFrom::Flag => format!(" --now {}", time(head.taken_at)),
-        NowFrom::Server | NowFrom::Capture | NowFrom::NewestObject => String::new(),
-    };
-    Some(next(&head.pins.reading_command(
-        &format!("{command}{now}"),
-        &head.namespace,
-    )))
+    Some(next(&head.pins.reading_command(command, &head.namespace)))
 }

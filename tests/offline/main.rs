@@ -1,10 +1,13 @@
 //! Tests of the compiled plugin on files: every case below `fixtures/rules` and `fixtures/scenarios` says
-//! what the contract says about its objects.
+//! what the contract says about its objects, and the command line keeps what docs/output.md promises.
 //!
 //! They know nothing of the code but its command line and its JSON, so that they check it from outside.
 
 mod cases;
+mod commands;
+mod plugin;
 mod rules;
+mod schemas;
 
 use std::path::Path;
 

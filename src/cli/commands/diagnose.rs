@@ -23,10 +23,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     output: OutputArgs,
     /// How long a task may wait beside a free slot
-    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m", help_heading = "Analysis")]
     threshold: i64,
     /// From which severity on the exit code is 3
-    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SEVERITY",
+        default_value_t,
+        help_heading = "Analysis"
+    )]
     fail_on: FailOnChoice,
     /// Whether logs of node-agents are read from a cluster where they would decide something
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
@@ -116,5 +122,80 @@ fn exit(report: &DiagnosisReport, fail_on: FailOn) -> Exit {
             Verdict::Unknown => Exit::CouldNotAnswer,
             Verdict::Stuck | Verdict::Attention | Verdict::Healthy => Exit::Answered,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Finding;
+    use crate::report::{
+        Confidence, FindingId, FindingRow, Gap, GapReason, Head, NowFrom, Pins, Severity,
+        SlotLimits, SourceType,
+    };
+
+    fn report(verdict: Verdict, severities: &[Severity], gaps: &[GapReason]) -> DiagnosisReport {
+        let finding = |severity: &Severity| FindingRow {
+            finding: Finding::new(
+                FindingId::SlotQueue,
+                *severity,
+                Confidence::Certain,
+                String::new(),
+            ),
+            for_seconds: None,
+        };
+        let gap = |reason: &GapReason| Gap {
+            resource: "pods".to_owned(),
+            reason: *reason,
+            message: String::new(),
+            effect: String::new(),
+        };
+        DiagnosisReport {
+            head: Head {
+                taken_at: "2026-01-02T03:04:05Z".parse().unwrap(),
+                source: SourceType::Files,
+                now_from: NowFrom::Flag,
+                server: None,
+                paths: Vec::new(),
+                namespace: "velero".to_owned(),
+                velero_versions: Vec::new(),
+                gaps: gaps.iter().map(gap).collect(),
+                unread_tasks: Vec::new(),
+                limits: SlotLimits::default(),
+                pins: Pins::default(),
+            },
+            verdict,
+            inconclusive: Vec::new(),
+            findings: severities.iter().map(finding).collect(),
+            findings_not_shown: 0,
+            unfinished: 0,
+        }
+    }
+
+    #[test]
+    fn a_finding_at_the_threshold_comes_before_a_time_limit_and_that_before_unknown() {
+        let all = report(
+            Verdict::Unknown,
+            &[Severity::Critical],
+            &[GapReason::Timeout],
+        );
+        assert_eq!(exit(&all, FailOn::Critical), Exit::Findings);
+        assert_eq!(exit(&all, FailOn::Never), Exit::TimedOut);
+        let unknown = report(
+            Verdict::Unknown,
+            &[Severity::Warning],
+            &[GapReason::Forbidden],
+        );
+        assert_eq!(exit(&unknown, FailOn::Critical), Exit::CouldNotAnswer);
+        assert_eq!(exit(&unknown, FailOn::Warning), Exit::Findings);
+    }
+
+    #[test]
+    fn fail_on_decides_from_which_severity_on() {
+        let note = report(Verdict::Healthy, &[Severity::Info], &[]);
+        assert_eq!(exit(&note, FailOn::Warning), Exit::Answered);
+        assert_eq!(exit(&note, FailOn::Info), Exit::Findings);
+        let stuck = report(Verdict::Stuck, &[Severity::Critical], &[]);
+        assert_eq!(exit(&stuck, FailOn::Never), Exit::Answered);
     }
 }

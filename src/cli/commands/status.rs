@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     output: OutputArgs,
     /// How long a task may wait beside a free slot
-    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m", help_heading = "Analysis")]
     threshold: i64,
 }
 

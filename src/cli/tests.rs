@@ -1,0 +1,440 @@
+//! The command line as a whole, without a process.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use super::exit::Exit;
+use super::{App, run_with};
+
+fn call(args: &[&str]) -> (Exit, String, String) {
+    let mut out = Vec::new();
+    let mut err = Vec::new();
+    let args = std::iter::once("kubectl-velero_slots")
+        .chain(args.iter().copied())
+        .map(OsString::from);
+    let exit = run_with(args, &mut out, &mut err);
+    (
+        exit,
+        String::from_utf8(out).unwrap(),
+        String::from_utf8(err).unwrap(),
+    )
+}
+
+#[test]
+fn clap_finds_no_fault_with_the_flags() {
+    App::command().debug_assert();
+}
+
+#[test]
+fn help_names_every_command_as_the_user_types_it() {
+    let mut app = App::command();
+    app.build();
+    let mut tree = app.render_help().to_string();
+    for command in app.get_subcommands_mut() {
+        if command.get_name() != "help" {
+            tree.push_str("\n---\n");
+            tree.push_str(&command.render_help().to_string());
+        }
+    }
+    insta::assert_snapshot!(tree, @r"
+    Show who holds and who waits for the slots of Velero's node-agents, and say what is wrong
+
+    Usage: kubectl velero-slots <COMMAND>
+
+    Commands:
+      status    Show which node has how many slots, who holds them and who waits
+      diagnose  Say what is wrong, how sure, on what evidence, and what to type next
+      replay    Show what each node-agent would decide for each unfinished task if it looked now
+      capture   Write what was read into one file that every reading command takes
+      version   Show the version of this program and the Velero releases whose rules it knows
+      help      Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Exit codes: 0 answered; 1 could not answer, or verdict unknown; 2 usage; 3 a finding at or above --fail-on; 124 time limit; 130 interrupted.
+
+    ---
+    Show which node has how many slots, who holds them and who waits
+
+    Usage: kubectl velero-slots status [OPTIONS]
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Source:
+          --from <PATH>            Read a file, a folder, a .tar.gz or standard input (-) instead of a cluster; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+          --timeout <DURATION>     How long the whole command may read [default: 30s; 0 means without limit]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Filters:
+          --node <NAME>     Show only this node; repeatable
+          --kind <KIND>     Show only tasks of this kind: du, dd, pvb, pvr, or a full name; repeatable
+          --backup <NAME>   Show only tasks of this Backup
+          --restore <NAME>  Show only tasks of this Restore
+
+    Output:
+      -o, --output <FORMAT>       The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>          When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]   Leave the header line of tables out
+          --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
+
+    ---
+    Say what is wrong, how sure, on what evidence, and what to type next
+
+    Usage: kubectl velero-slots diagnose [OPTIONS]
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Source:
+          --from <PATH>            Read a file, a folder, a .tar.gz or standard input (-) instead of a cluster; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+          --timeout <DURATION>     How long the whole command may read [default: 30s; 0 means without limit]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Filters:
+          --node <NAME>     Show only this node; repeatable
+          --kind <KIND>     Show only tasks of this kind: du, dd, pvb, pvr, or a full name; repeatable
+          --backup <NAME>   Show only tasks of this Backup
+          --restore <NAME>  Show only tasks of this Restore
+
+    Output:
+      -o, --output <FORMAT>       The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>          When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]   Leave the header line of tables out
+          --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
+          --fail-on <SEVERITY>    From which severity on the exit code is 3 [default: critical] [possible values: critical, warning, info, never]
+
+    ---
+    Show what each node-agent would decide for each unfinished task if it looked now
+
+    Usage: kubectl velero-slots replay [OPTIONS]
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Source:
+          --from <PATH>            Read a file, a folder, a .tar.gz or standard input (-) instead of a cluster; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+          --timeout <DURATION>     How long the whole command may read [default: 30s; 0 means without limit]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Filters:
+          --node <NAME>     Show only this node; repeatable
+          --kind <KIND>     Show only tasks of this kind: du, dd, pvb, pvr, or a full name; repeatable
+          --backup <NAME>   Show only tasks of this Backup
+          --restore <NAME>  Show only tasks of this Restore
+
+    Output:
+      -o, --output <FORMAT>       The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>          When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]   Leave the header line of tables out
+          --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
+
+    ---
+    Write what was read into one file that every reading command takes
+
+    Usage: kubectl velero-slots capture [OPTIONS] --file <FILE>
+
+    Options:
+      -h, --help  Print help
+
+    Source:
+          --from <PATH>            Read a file, a folder, a .tar.gz or standard input (-) instead of a cluster; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+          --timeout <DURATION>     How long the whole command may read [default: 30s; 0 means without limit]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Output:
+      -f, --file <FILE>         The file to write, readable by its owner only; - for standard output. Nothing is overwritten
+          --no-redact[=<BOOL>]  Write names, labels and messages as they are; required, since redaction is not there yet
+
+    ---
+    Show the version of this program and the Velero releases whose rules it knows
+
+    Usage: kubectl velero-slots version [OPTIONS]
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Output:
+      -o, --output <FORMAT>  The format of the answer [default: table] [possible values: table, json, yaml]
+    ");
+}
+
+#[test]
+fn the_version_is_an_answer() {
+    let (exit, out, err) = call(&["--version"]);
+    assert_eq!(exit, Exit::Answered);
+    assert_eq!(
+        out,
+        concat!("kubectl velero-slots ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    assert_eq!(err, "");
+}
+
+#[test]
+fn commands_of_later_releases_do_not_exist_yet() {
+    for command in ["explain", "nudge", "restart", "auth", "completion"] {
+        let (exit, out, err) = call(&[command]);
+        assert_eq!(exit, Exit::Usage, "{command}");
+        assert_eq!(out, "");
+        assert!(err.starts_with("error: unrecognized subcommand"), "{err}");
+    }
+}
+
+#[test]
+fn flags_and_formats_of_later_releases_are_refused() {
+    let calls: [&[&str]; 8] = [
+        &["status", "-w"],
+        &["status", "--until", "idle"],
+        &["diagnose", "--logs", "never"],
+        &["diagnose", "--metrics", "never"],
+        &["replay", "--simulate"],
+        &["status", "-o", "markdown"],
+        &["status", "-o", "openmetrics"],
+        &["status", "--fail-on", "never"],
+    ];
+    for args in calls {
+        let (exit, out, err) = call(args);
+        assert_eq!(exit, Exit::Usage, "{args:?}");
+        assert_eq!(out, "", "{args:?}");
+        assert!(err.starts_with("error: "), "{err}");
+    }
+}
+
+#[test]
+fn flags_are_spelled_as_pflag_takes_them() {
+    let spellings: [&[&str]; 12] = [
+        &["status", "-owide"],
+        &["status", "-o=wide"],
+        &["status", "-o", "wide"],
+        &["status", "--output=json"],
+        &["status", "--no-headers"],
+        &["status", "--no-headers=false"],
+        &["status", "--no-headers=T"],
+        &["status", "-nvelero", "--node=a", "--node", "b,c"],
+        &[
+            "diagnose",
+            "--insecure-skip-tls-verify",
+            "--request-timeout=5",
+        ],
+        &[
+            "diagnose",
+            "--as-group=a",
+            "--as-group=b",
+            "--kubecontext=prod",
+        ],
+        &["replay", "--kind=du,pvb", "--kind", "PodVolumeRestore"],
+        &["status", "-o", "json", "-o", "yaml"],
+    ];
+    for args in spellings {
+        let args = std::iter::once("kubectl-velero_slots").chain(args.iter().copied());
+        assert!(App::try_parse_from(args.clone()).is_ok(), "{args:?}");
+    }
+}
+
+#[test]
+fn wrong_values_are_usage_errors_that_say_what_is_expected() {
+    let calls: [(&[&str], &str); 5] = [
+        (
+            &["status", "--threshold", "10"],
+            "expected a duration such as 90s, 10m or 1h30m",
+        ),
+        (
+            &["status", "--timeout", "soon"],
+            "expected seconds, or a duration such as 90s or 5m",
+        ),
+        (&["status", "--kind", "pod"], "expected du, dd, pvb, pvr"),
+        (
+            &["status", "--from", "x", "--now", "yesterday"],
+            "expected a time such as 2026-01-02T03:04:05Z",
+        ),
+        (
+            &["status", "-o", "xml"],
+            "[possible values: table, wide, json, yaml, name]",
+        ),
+    ];
+    for (args, expected) in calls {
+        let (exit, _, err) = call(args);
+        assert_eq!(exit, Exit::Usage, "{args:?}");
+        assert!(err.contains(expected), "{err}");
+    }
+}
+
+#[test]
+fn a_capture_without_no_redact_is_refused_with_a_reason() {
+    let (exit, out, err) = call(&["capture", "-f", "x.json"]);
+    assert_eq!(exit, Exit::Usage);
+    assert_eq!(out, "");
+    insta::assert_snapshot!(err, @r"
+    error: redaction is not there yet: the file would hold names, labels, node names and messages as they are
+    hint: if that is fine, add --no-redact. Secrets are never read
+    ");
+}
+
+#[test]
+fn an_error_cannot_send_escapes_to_the_terminal() {
+    let (exit, _, err) = call(&["status", "--from", "/nonexistent/\u{1b}[2J"]);
+    assert_eq!(exit, Exit::CouldNotAnswer);
+    assert!(!err.contains('\u{1b}'), "{err:?}");
+}
+
+#[test]
+fn the_exit_codes_are_those_of_the_docs() {
+    let docs = std::fs::read_to_string(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/output.md"),
+    )
+    .unwrap();
+    let table: Vec<&str> = docs
+        .lines()
+        .skip_while(|line| *line != "| code | meaning |")
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let of_code: Vec<String> = Exit::ALL
+        .iter()
+        .map(|exit| format!("| {} | {} |", exit.code(), exit.meaning()))
+        .collect();
+    assert_eq!(table, of_code);
+}

@@ -1,0 +1,280 @@
+//! The command line: where answers and messages go, exit codes, namespaces, filters, captures.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::plugin::{Call, call, finish, input, inputs, plugin, shown};
+
+/// Something is stuck on node-a, provably.
+const STUCK: &str = "rules/prepared-stuck/fires-ghost-slot-canceled-task";
+const NOW: &str = "2026-01-02T03:04:05Z";
+const FORMATS: [&str; 5] = ["table", "wide", "json", "yaml", "name"];
+
+fn with_stdin(args: &[&str], text: &str) -> Call {
+    let mut child = plugin(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the plugin starts");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    stdin.write_all(text.as_bytes()).expect("the plugin reads");
+    drop(stdin);
+    finish(child.wait_with_output())
+}
+
+fn json(call: &Call) -> Value {
+    serde_json::from_str(&call.out)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", call.out, call.err))
+}
+
+fn data_upload(namespace: &str) -> String {
+    format!(
+        "---\napiVersion: velero.io/v2alpha1\nkind: DataUpload\nmetadata:\n  name: du-1\n  namespace: {namespace}\n  \
+         creationTimestamp: 2026-01-02T03:00:00Z\nspec: {{}}\nstatus:\n  phase: New\n"
+    )
+}
+
+#[test]
+fn the_exit_code_is_the_same_in_every_format() {
+    let from = input(STUCK);
+    for command in ["status", "diagnose", "replay"] {
+        let codes: Vec<i32> = FORMATS
+            .iter()
+            .map(|format| call(&[command, "--from", &from, "--now", NOW, "-o", format]).code)
+            .collect();
+        let expected = if command == "diagnose" { 3 } else { 0 };
+        assert_eq!(codes, [expected; 5], "{command}");
+    }
+}
+
+#[test]
+fn fail_on_never_turns_three_into_nought_and_the_verdict_stays() {
+    let from = input(STUCK);
+    let args = ["diagnose", "--from", &from, "--now", NOW, "-o", "json"];
+    let never = call(&[&args[..], &["--fail-on", "never"]].concat());
+    assert_eq!(never.code, 0, "{}", never.err);
+    assert_eq!(json(&never)["verdict"], "stuck");
+    assert_eq!(json(&call(&args)), json(&never));
+}
+
+#[test]
+fn filters_choose_what_is_shown_and_the_exit_code() {
+    let from = input(STUCK);
+    let elsewhere = call(&[
+        "diagnose", "--from", &from, "--now", NOW, "-o", "json", "--node", "node-elsewhere",
+    ]);
+    assert_ne!(elsewhere.code, 3);
+    let findings = json(&elsewhere)["findings"].clone();
+    assert!(
+        findings
+            .as_array()
+            .expect("findings are a list")
+            .iter()
+            .all(|finding| finding["id"] != "prepared-stuck"),
+        "{findings}"
+    );
+    let all = json(&call(&["status", "--from", &from, "--now", NOW, "-o", "json"]));
+    let uploads = json(&call(&[
+        "status", "--from", &from, "--now", NOW, "-o", "json", "--kind", "du",
+    ]));
+    assert_eq!(all["nodes"], uploads["nodes"]);
+    let downloads = json(&call(&[
+        "status", "--from", &from, "--now", NOW, "-o", "json", "--kind", "dd",
+    ]));
+    assert_eq!(downloads["nodes"], serde_json::json!([]));
+}
+
+#[test]
+fn the_first_screen_of_every_case_has_at_most_24_rows() {
+    for objects in inputs() {
+        for command in ["status", "diagnose"] {
+            let from = shown(&objects);
+            let screen = call(&[command, "--from", &from]);
+            // The longest thing on a screen is the path that the next command names: as long as the user made it.
+            let rows: usize = screen
+                .out
+                .lines()
+                .map(|line| {
+                    line.replace(&from, "objects")
+                        .chars()
+                        .count()
+                        .div_ceil(80)
+                        .max(1)
+                })
+                .sum();
+            assert!(rows <= 24, "{command} {from}:\n{}", screen.out);
+        }
+    }
+}
+
+#[test]
+fn two_velero_namespaces_are_a_usage_error_that_lists_them() {
+    let text = data_upload("team-a") + &data_upload("team-b");
+    let both = with_stdin(&["status", "--from", "-"], &text);
+    assert_eq!(both.code, 2);
+    assert_eq!(both.out, "");
+    assert_eq!(
+        both.err,
+        "error: several namespaces of the input look like Velero's: team-a, team-b\nhint: choose one with -n\n"
+    );
+    let one = with_stdin(&["status", "--from", "-", "-n", "team-b", "-o", "json"], &text);
+    assert_eq!(one.code, 0, "{}", one.err);
+    assert_eq!(json(&one)["namespace"], "team-b");
+}
+
+#[test]
+fn the_namespace_is_the_flags_then_the_client_configurations_then_the_environments() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let config = home.path().join(".config/velero");
+    std::fs::create_dir_all(&config).expect("a folder");
+    std::fs::write(
+        config.join("config.json"),
+        r#"{"namespace":"from-config"}"#,
+    )
+    .expect("a file");
+    let file = home.path().join("objects.yaml");
+    std::fs::write(
+        &file,
+        data_upload("from-config") + &data_upload("from-environment") + &data_upload("from-flag"),
+    )
+    .expect("a file");
+    let from = shown(&file);
+    let namespace = |args: &[&str], set_home: bool| {
+        let mut command = plugin(&["status", "--from", &from, "-o", "json"]);
+        command.args(args).env("VELERO_NAMESPACE", "from-environment");
+        if set_home {
+            command.env("HOME", home.path());
+        }
+        json(&finish(command.output()))["namespace"].clone()
+    };
+    assert_eq!(namespace(&["-n", "from-flag"], true), "from-flag");
+    assert_eq!(namespace(&[], true), "from-config");
+    assert_eq!(namespace(&[], false), "from-environment");
+}
+
+#[test]
+fn an_input_without_velero_is_not_an_empty_answer() {
+    let none = with_stdin(
+        &["status", "--from", "-"],
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
+    );
+    assert_eq!(none.code, 1);
+    assert_eq!(none.out, "");
+    assert!(none.err.starts_with("error: Velero not found"), "{}", none.err);
+    let named = with_stdin(
+        &["status", "--from", "-", "-n", "shop"],
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
+    );
+    assert_eq!(named.code, 1);
+    assert!(named.out.contains("UNKNOWN"), "{}", named.out);
+}
+
+#[test]
+fn without_a_cluster_the_error_says_so_and_standard_output_is_empty() {
+    let lost = call(&["status"]);
+    assert_eq!(lost.code, 1, "{}", lost.err);
+    assert_eq!(lost.out, "");
+    assert!(lost.err.starts_with("error: "), "{}", lost.err);
+}
+
+#[test]
+fn now_without_files_is_a_usage_error() {
+    let wrong = call(&["status", "--now", NOW]);
+    assert_eq!(wrong.code, 2);
+    assert_eq!(wrong.out, "");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let from = input(STUCK);
+    for format in FORMATS {
+        let mut child = plugin(&["diagnose", "--from", &from, "-o", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the plugin starts");
+        drop(child.stdout.take());
+        let gone = finish(child.wait_with_output());
+        assert_eq!((gone.code, gone.err.as_str()), (0, ""), "{format}");
+    }
+}
+
+#[test]
+fn a_capture_reads_as_what_it_was_taken_from() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = shown(&folder.path().join("capture.json"));
+    let from = input(STUCK);
+    let taken = call(&[
+        "capture", "--no-redact", "--from", &from, "--now", NOW, "-f", &file,
+    ]);
+    assert_eq!(taken.code, 0, "{}", taken.err);
+    assert_eq!(taken.out, "");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(&file)
+            .expect("the capture is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let mut of_objects = json(&call(&["diagnose", "--from", &from, "--now", NOW, "-o", "json"]));
+    let mut of_capture = json(&call(&["diagnose", "--from", &file, "-o", "json"]));
+    assert_eq!(of_capture["source"]["nowFrom"], "capture");
+    // The commands and the source name the files; nothing else differs.
+    for document in [&mut of_objects, &mut of_capture] {
+        document["source"] = Value::Null;
+    }
+    assert_eq!(of_objects, of_capture);
+
+    let again = call(&["capture", "--no-redact", "--from", &from, "-f", &file]);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("hint: nothing is overwritten"), "{}", again.err);
+}
+
+#[test]
+fn a_capture_can_be_piped_into_a_reading_command() {
+    let taken = call(&[
+        "capture",
+        "--no-redact",
+        "--from",
+        &input(STUCK),
+        "--now",
+        NOW,
+        "-f",
+        "-",
+    ]);
+    assert_eq!(taken.code, 0, "{}", taken.err);
+    let read = with_stdin(&["diagnose", "--from", "-", "-o", "json"], &taken.out);
+    assert_eq!(read.code, 3, "{}", read.err);
+    assert_eq!(json(&read)["takenAt"], NOW);
+}
+
+#[test]
+fn colour_is_written_only_when_asked_for() {
+    let from = input(STUCK);
+    let args = ["diagnose", "--from", &from, "--now", NOW];
+    assert!(!call(&args).out.contains('\u{1b}'));
+    assert!(call(&[&args[..], &["--color=always"]].concat()).out.contains('\u{1b}'));
+    let forced = finish(plugin(&args).env("CLICOLOR_FORCE", "1").output());
+    assert!(forced.out.contains('\u{1b}'));
+    let refused = finish(
+        plugin(&args)
+            .env("CLICOLOR_FORCE", "1")
+            .env("NO_COLOR", "1")
+            .output(),
+    );
+    assert!(!refused.out.contains('\u{1b}'));
+}
+
+#[test]
+fn no_headers_leaves_the_header_line_out() {
+    let from = input(STUCK);
+    let with = call(&["status", "--from", &from]).out;
+    let without = call(&["status", "--from", &from, "--no-headers"]).out;
+    assert!(with.contains("IN PROGRESS"), "{with}");
+    assert!(!without.contains("IN PROGRESS"), "{without}");
+}
