@@ -47,6 +47,7 @@ fn help_names_every_command_as_the_user_types_it() {
       diagnose  Say what is wrong, how sure, on what evidence, and what to type next
       replay    Show what each node-agent would decide for each unfinished task if it looked now
       capture   Write what was read into one file that every reading command takes
+      auth      Show which rights each feature needs, and which of them the current user has
       version   Show the version of this program and the Velero releases whose rules it knows
       help      Print this message or the help of the given subcommand(s)
 
@@ -111,9 +112,11 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>       The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
-          --color <WHEN>          When to write colours [default: auto] [possible values: auto, always, never]
-          --no-headers[=<BOOL>]   Leave the header line of tables out
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    Analysis:
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
 
     ---
@@ -171,9 +174,11 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>       The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
-          --color <WHEN>          When to write colours [default: auto] [possible values: auto, always, never]
-          --no-headers[=<BOOL>]   Leave the header line of tables out
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    Analysis:
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
           --fail-on <SEVERITY>    From which severity on the exit code is 3 [default: critical] [possible values: critical, warning, info, never]
 
@@ -232,9 +237,11 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>       The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
-          --color <WHEN>          When to write colours [default: auto] [possible values: auto, always, never]
-          --no-headers[=<BOOL>]   Leave the header line of tables out
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    Analysis:
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
 
     ---
@@ -290,6 +297,60 @@ fn help_names_every_command_as_the_user_types_it() {
           --no-redact[=<BOOL>]  Write names, labels and messages as they are; required, since redaction is not there yet
 
     ---
+    Show which rights each feature needs, and which of them the current user has
+
+    Usage: kubectl velero-slots auth [OPTIONS]
+
+    Options:
+          --role <ROLE>  Print the least roles for this kind of user [possible values: viewer, operator]
+      -h, --help         Print help (see more with '--help')
+
+    Source:
+          --from <PATH>            Read a file, a folder, a .tar.gz or standard input (-) instead of a cluster; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+          --timeout <DURATION>     How long the whole command may read [default: 30s; 0 means without limit]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Output:
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    ---
     Show the version of this program and the Velero releases whose rules it knows
 
     Usage: kubectl velero-slots version [OPTIONS]
@@ -315,7 +376,7 @@ fn the_version_is_an_answer() {
 
 #[test]
 fn commands_of_later_releases_do_not_exist_yet() {
-    for command in ["explain", "nudge", "restart", "auth", "completion"] {
+    for command in ["explain", "nudge", "restart", "completion"] {
         let (exit, out, err) = call(&[command]);
         assert_eq!(exit, Exit::Usage, "{command}");
         assert_eq!(out, "");

@@ -64,7 +64,15 @@ fn fail_on_never_turns_three_into_nought_and_the_verdict_stays() {
 fn filters_choose_what_is_shown_and_the_exit_code() {
     let from = input(STUCK);
     let elsewhere = call(&[
-        "diagnose", "--from", &from, "--now", NOW, "-o", "json", "--node", "node-elsewhere",
+        "diagnose",
+        "--from",
+        &from,
+        "--now",
+        NOW,
+        "-o",
+        "json",
+        "--node",
+        "node-elsewhere",
     ]);
     assert_ne!(elsewhere.code, 3);
     let findings = json(&elsewhere)["findings"].clone();
@@ -76,7 +84,9 @@ fn filters_choose_what_is_shown_and_the_exit_code() {
             .all(|finding| finding["id"] != "prepared-stuck"),
         "{findings}"
     );
-    let all = json(&call(&["status", "--from", &from, "--now", NOW, "-o", "json"]));
+    let all = json(&call(&[
+        "status", "--from", &from, "--now", NOW, "-o", "json",
+    ]));
     let uploads = json(&call(&[
         "status", "--from", &from, "--now", NOW, "-o", "json", "--kind", "du",
     ]));
@@ -120,7 +130,10 @@ fn two_velero_namespaces_are_a_usage_error_that_lists_them() {
         both.err,
         "error: several namespaces of the input look like Velero's: team-a, team-b\nhint: choose one with -n\n"
     );
-    let one = with_stdin(&["status", "--from", "-", "-n", "team-b", "-o", "json"], &text);
+    let one = with_stdin(
+        &["status", "--from", "-", "-n", "team-b", "-o", "json"],
+        &text,
+    );
     assert_eq!(one.code, 0, "{}", one.err);
     assert_eq!(json(&one)["namespace"], "team-b");
 }
@@ -130,11 +143,7 @@ fn the_namespace_is_the_flags_then_the_client_configurations_then_the_environmen
     let home = tempfile::tempdir().expect("a temporary folder");
     let config = home.path().join(".config/velero");
     std::fs::create_dir_all(&config).expect("a folder");
-    std::fs::write(
-        config.join("config.json"),
-        r#"{"namespace":"from-config"}"#,
-    )
-    .expect("a file");
+    std::fs::write(config.join("config.json"), r#"{"namespace":"from-config"}"#).expect("a file");
     let file = home.path().join("objects.yaml");
     std::fs::write(
         &file,
@@ -144,7 +153,9 @@ fn the_namespace_is_the_flags_then_the_client_configurations_then_the_environmen
     let from = shown(&file);
     let namespace = |args: &[&str], set_home: bool| {
         let mut command = plugin(&["status", "--from", &from, "-o", "json"]);
-        command.args(args).env("VELERO_NAMESPACE", "from-environment");
+        command
+            .args(args)
+            .env("VELERO_NAMESPACE", "from-environment");
         if set_home {
             command.env("HOME", home.path());
         }
@@ -163,7 +174,11 @@ fn an_input_without_velero_is_not_an_empty_answer() {
     );
     assert_eq!(none.code, 1);
     assert_eq!(none.out, "");
-    assert!(none.err.starts_with("error: Velero not found"), "{}", none.err);
+    assert!(
+        none.err.starts_with("error: Velero not found"),
+        "{}",
+        none.err
+    );
     let named = with_stdin(
         &["status", "--from", "-", "-n", "shop"],
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n",
@@ -208,7 +223,14 @@ fn a_capture_reads_as_what_it_was_taken_from() {
     let file = shown(&folder.path().join("capture.json"));
     let from = input(STUCK);
     let taken = call(&[
-        "capture", "--no-redact", "--from", &from, "--now", NOW, "-f", &file,
+        "capture",
+        "--no-redact",
+        "--from",
+        &from,
+        "--now",
+        NOW,
+        "-f",
+        &file,
     ]);
     assert_eq!(taken.code, 0, "{}", taken.err);
     assert_eq!(taken.out, "");
@@ -221,7 +243,9 @@ fn a_capture_reads_as_what_it_was_taken_from() {
             .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    let mut of_objects = json(&call(&["diagnose", "--from", &from, "--now", NOW, "-o", "json"]));
+    let mut of_objects = json(&call(&[
+        "diagnose", "--from", &from, "--now", NOW, "-o", "json",
+    ]));
     let mut of_capture = json(&call(&["diagnose", "--from", &file, "-o", "json"]));
     assert_eq!(of_capture["source"]["nowFrom"], "capture");
     // The commands and the source name the files; nothing else differs.
@@ -232,7 +256,11 @@ fn a_capture_reads_as_what_it_was_taken_from() {
 
     let again = call(&["capture", "--no-redact", "--from", &from, "-f", &file]);
     assert_eq!(again.code, 1);
-    assert!(again.err.contains("hint: nothing is overwritten"), "{}", again.err);
+    assert!(
+        again.err.contains("hint: nothing is overwritten"),
+        "{}",
+        again.err
+    );
 }
 
 #[test]
@@ -258,7 +286,11 @@ fn colour_is_written_only_when_asked_for() {
     let from = input(STUCK);
     let args = ["diagnose", "--from", &from, "--now", NOW];
     assert!(!call(&args).out.contains('\u{1b}'));
-    assert!(call(&[&args[..], &["--color=always"]].concat()).out.contains('\u{1b}'));
+    assert!(
+        call(&[&args[..], &["--color=always"]].concat())
+            .out
+            .contains('\u{1b}')
+    );
     let forced = finish(plugin(&args).env("CLICOLOR_FORCE", "1").output());
     assert!(forced.out.contains('\u{1b}'));
     let refused = finish(

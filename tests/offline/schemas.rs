@@ -28,7 +28,9 @@ const KNOWN: [&str; 14] = [
 ];
 
 fn schema(name: &str) -> Value {
-    let path = crate::root().join("docs/schemas").join(format!("{name}.json"));
+    let path = crate::root()
+        .join("docs/schemas")
+        .join(format!("{name}.json"));
     let text = std::fs::read_to_string(&path).expect("the schema is there");
     serde_json::from_str(&text).expect("the schema is JSON")
 }
@@ -42,10 +44,15 @@ impl Validator<'_> {
     fn check(&mut self, schema: &Value, value: &Value, at: &str) {
         let fields = schema.as_object().expect("a schema is an object");
         for keyword in fields.keys() {
-            assert!(KNOWN.contains(&keyword.as_str()), "keyword {keyword} at {at}");
+            assert!(
+                KNOWN.contains(&keyword.as_str()),
+                "keyword {keyword} at {at}"
+            );
         }
         if let Some(name) = schema["$ref"].as_str() {
-            let name = name.strip_prefix("#/$defs/").expect("a reference into $defs");
+            let name = name
+                .strip_prefix("#/$defs/")
+                .expect("a reference into $defs");
             let root = self.root;
             self.check(&root["$defs"][name], value, at);
         }
@@ -157,10 +164,17 @@ fn complaints(schema: &Value, document: &Value) -> Vec<String> {
     validator.complaints.into_iter().collect()
 }
 
-fn document(args: &[&str]) -> Value {
+/// Returns the document of an answer; a call that does not say which Velero it means has none.
+fn document(args: &[&str]) -> Option<Value> {
     let answer = call(args);
-    serde_json::from_str(&answer.out)
-        .unwrap_or_else(|error| panic!("{args:?}: {error}\n{}{}", answer.out, answer.err))
+    if answer.code == 2 {
+        assert_eq!(answer.out, "", "{args:?}");
+        return None;
+    }
+    match serde_json::from_str(&answer.out) {
+        Ok(document) => Some(document),
+        Err(error) => panic!("{args:?}: {error}\n{}{}", answer.out, answer.err),
+    }
 }
 
 #[test]
@@ -173,7 +187,9 @@ fn every_document_of_every_case_keeps_its_schema() {
     for objects in inputs() {
         let from = shown(&objects);
         for (command, schema) in &schemas {
-            let answer = document(&[command, "--from", &from, "-o", "json"]);
+            let Some(answer) = document(&[command, "--from", &from, "-o", "json"]) else {
+                continue;
+            };
             let wrong = complaints(schema, &answer);
             assert!(wrong.is_empty(), "{command} {from}:\n{}", wrong.join("\n"));
         }
@@ -182,8 +198,11 @@ fn every_document_of_every_case_keeps_its_schema() {
 
 #[test]
 fn the_version_keeps_its_schema() {
-    let answer = document(&["version", "-o", "json"]);
-    assert_eq!(complaints(&schema("version"), &answer), Vec::<String>::new());
+    let answer = document(&["version", "-o", "json"]).expect("there is always a version");
+    assert_eq!(
+        complaints(&schema("version"), &answer),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -191,7 +210,9 @@ fn a_capture_keeps_its_schema() {
     let schema = schema("capture");
     for objects in inputs() {
         let from = shown(&objects);
-        let answer = document(&["capture", "--no-redact", "--from", &from, "-f", "-"]);
+        let Some(answer) = document(&["capture", "--no-redact", "--from", &from, "-f", "-"]) else {
+            continue;
+        };
         let wrong = complaints(&schema, &answer);
         assert!(wrong.is_empty(), "{from}:\n{}", wrong.join("\n"));
     }
@@ -200,7 +221,9 @@ fn a_capture_keeps_its_schema() {
 #[test]
 fn the_validator_finds_what_is_wrong() {
     let schema = schema("status");
-    let good = document(&["status", "--from", &shown(&inputs()[0]), "-o", "json"]);
+    let from = inputs().first().map(|objects| shown(objects));
+    let from = from.expect("there are cases");
+    let good = document(&["status", "--from", &from, "-o", "json"]).expect("it has one Velero");
     assert_eq!(complaints(&schema, &good), Vec::<String>::new());
     let wrong = |change: fn(&mut Value)| {
         let mut document = good.clone();
