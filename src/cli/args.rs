@@ -22,8 +22,14 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "RFC3339", value_parser = parse_time, help_heading = "Source")]
     pub(crate) now: Option<Timestamp>,
 
-    /// Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
-    #[arg(short, long, value_name = "NAMESPACE", help_heading = "Source")]
+    // A doc comment would want the variable in backticks, which a terminal shows.
+    #[arg(
+        short,
+        long,
+        value_name = "NAMESPACE",
+        help_heading = "Source",
+        help = "Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]"
+    )]
     pub(crate) namespace: Option<String>,
 
     /// How long the whole command may read [default: 30s; 0 means without limit]
@@ -192,7 +198,7 @@ impl From<OutputFormat> for Format {
 /// `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// In a terminal, unless $NO_COLOR is set
+    /// In a terminal, unless the environment asks for none
     #[default]
     Auto,
     /// Always

@@ -71,7 +71,7 @@ fn run_with(
         Command::Replay(args) => replay::run(&args, &mut ui),
         Command::Capture(args) => capture::run(&args, &mut ui),
         Command::Auth(args) => auth::run(&args, &mut ui),
-        Command::Version(args) => version::run(&args, &mut ui),
+        Command::Version(args) => version::run(args, &mut ui),
     };
     match result.and_then(|exit| ui.finish().map(|()| exit)) {
         Ok(exit) => exit,

@@ -99,7 +99,7 @@ fn variable(name: &str) -> Option<String> {
 
 /// Decides what the terminal is told: `--color` first, then `$NO_COLOR`, `$CLICOLOR_FORCE`, `$TERM`, and
 /// whether standard output is a terminal.
-pub(crate) fn terminal(output: &OutputArgs, environment: &TerminalEnvironment) -> Terminal {
+pub(crate) fn terminal(output: OutputArgs, environment: &TerminalEnvironment) -> Terminal {
     Terminal {
         width: width(environment),
         color: color(output.color, environment),

@@ -1,5 +1,11 @@
 //! The command line: where answers and messages go, exit codes, namespaces, filters, captures.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on has found something"
+)]
+
 use std::io::Write as _;
 use std::process::Stdio;
 

@@ -1,5 +1,10 @@
 //! Calls of the compiled plugin, in an environment that says nothing.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot go on has found something"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

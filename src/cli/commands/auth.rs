@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         )));
     }
     let report = ask(args)?;
-    let terminal = terminal(&args.output, &TerminalEnvironment::of_process());
+    let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::auth(out, &report, &terminal))?;
     Ok(if report.can_read() {
         Exit::Answered

@@ -36,7 +36,7 @@ enum VersionFormat {
 }
 
 /// Answers, without reading anything.
-pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+pub(crate) fn run(args: Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     let report = VersionReport::new();
     let format = match args.output {
         VersionFormat::Table => Format::Table,

@@ -29,10 +29,11 @@ pub(crate) fn write_json(out: &mut dyn Write, document: &impl Serialize) -> io::
 pub(crate) fn write_yaml(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     let mut out = escape::Escaping::new(out);
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    serde_saphyr::to_io_writer_with_options(&mut out, document, options).map_err(
-        |error| match error {
-            serde_saphyr::ser_error::Error::IO { error } => error,
-            other => io::Error::other(other.to_string()),
-        },
-    )
+    serde_saphyr::to_io_writer_with_options(&mut out, document, options).map_err(|error| {
+        if let serde_saphyr::ser_error::Error::IO { error } = error {
+            error
+        } else {
+            io::Error::other(error.to_string())
+        }
+    })
 }
