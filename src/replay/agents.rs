@@ -73,6 +73,10 @@ impl<'s> Agents<'s> {
     /// its pods say: the kubelet that reported them does not speak any more.
     pub(super) fn working(&self, node: &str) -> Working {
         match self.snapshot.node(node) {
+            // Single documents of a file are not all Nodes there are; a working agent says that its own is one.
+            Observed::Absent
+                if self.snapshot.coverage_of(ResourceKind::Node, "") == Coverage::Present
+                    && self.acting(node).is_some_and(NodeAgent::pod_works) => {}
             Observed::Absent => {
                 return Working::No {
                     why: NotWorking::NodeGone,
@@ -115,7 +119,8 @@ impl<'s> Agents<'s> {
 }
 
 /// Returns since when an agent pod provably does not work: since when it is not Ready, at least since
-/// it exists. A pod that is being deleted says when it will be gone, not when that began.
+/// it exists. A pod that is being deleted says when it will be gone, and with its grace period
+/// when that was asked for.
 fn broken_since(pod: &Pod) -> Option<Timestamp> {
     let not_ready = ["Ready", "ContainersReady"].into_iter().find_map(|kind| {
         pod.condition(kind)
@@ -131,7 +136,11 @@ fn broken_since(pod: &Pod) -> Option<Timestamp> {
             | ContainerState::Waiting { .. }
             | ContainerState::None => None,
         });
-    not_ready
+    // The earliest of them: a pod that was broken before it was deleted is no blip.
+    [not_ready, pod.deletion_asked]
+        .into_iter()
+        .flatten()
+        .min()
         .or_else(|| ended.max())
         .or(if pod.phase == "Pending" {
             pod.created

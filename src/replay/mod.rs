@@ -32,7 +32,7 @@ pub fn replay(snapshot: &Snapshot, options: ReplayOptions) -> Replay<'_> {
     let agents = agents::Agents::of(snapshot);
     let mut gaps = Vec::new();
     let limits = limits::of_all(snapshot, &agents, &mut gaps);
-    let prepare_queue = prepare_queue::of(snapshot, &limits);
+    let prepare_queue = prepare_queue::of(snapshot, &agents, &limits);
     let mut tasks = situation::of_all(snapshot, &agents, options);
     let nodes = node_slots::of_all(snapshot, &agents, limits, &tasks, options);
     let decisions: Vec<Decision<'_>> = {

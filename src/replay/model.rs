@@ -86,11 +86,11 @@ impl<'s> NodeReplay<'s> {
         all
     }
 
-    /// Returns the number of slots of the node: the limit, or on v1.12 the sum of its four pools.
+    /// Returns the number of slots of the node: the limit of its pool, or on v1.12 the sum of its four
+    /// pools; `None` where one of them is undecidable.
     #[must_use]
     pub fn slots(&self) -> Option<i64> {
-        let pools = i64::try_from(self.pools.len()).unwrap_or(i64::MAX);
-        self.limit.in_force.map(|limit| limit.saturating_mul(pools))
+        self.pools.iter().map(|pool| pool.limit).sum()
     }
 }
 
@@ -263,9 +263,26 @@ pub struct PrepareQueue {
     pub limit: Observed<i64>,
     /// The tasks that carry the label and so fill it, ordered.
     pub labelled: Vec<TaskRef>,
+    /// The number of each node's agent: a pod volume is accepted by the agent of its node alone.
+    pub by_node: BTreeMap<String, Observed<i64>>,
+    /// The number that holds back DataUploads and DataDownloads: the largest of all agents', since any
+    /// agent may accept them; absent as soon as one agent has none.
+    pub data_movement: Observed<i64>,
 }
 
 impl PrepareQueue {
+    /// Returns the number that holds back a New task.
+    #[must_use]
+    pub fn limit_for(&self, task: &TaskReplay<'_>) -> Observed<i64> {
+        if task.task.reference.kind.is_data_movement() {
+            return self.data_movement;
+        }
+        task.node
+            .as_ref()
+            .and_then(|node| self.by_node.get(node).copied())
+            .unwrap_or(self.limit)
+    }
+
     /// Returns whether New tasks are held back; `None` when that is not known.
     #[must_use]
     pub fn is_full(&self) -> Option<bool> {

@@ -23,6 +23,8 @@ struct Run {
     /// Whether `start` is the time at which it began to run. On v1.12 and v1.13 the startTimestamp of a
     /// DataUpload or DataDownload is the accept time, and only the end is known.
     start_known: bool,
+    /// Whether it has ended; one that runs "ends" now.
+    ended: bool,
 }
 
 /// Sorts every task to its node.
@@ -197,6 +199,7 @@ fn runs(
             start: start.min(now),
             end: end.min(now),
             start_known,
+            ended: replay.is_none_or(|replay| replay.entry != SlotEntry::Holds),
         });
     }
     runs
@@ -286,8 +289,13 @@ impl<'s> Node<'_, 's> {
 
     fn last_full(&self, limit: i64, runs: &[Run]) -> Option<Timestamp> {
         let starts_unknown = self.profile.start_timestamp == StartTimestamp::AcceptTime;
-        if limit <= 1 || starts_unknown {
+        if limit <= 1 {
             return runs.iter().map(|run| run.end).max();
+        }
+        if starts_unknown {
+            // How many ran beside each other cannot be told: any end may have freed the slot, and one
+            // that still runs has not.
+            return runs.iter().filter(|run| run.ended).map(|run| run.end).max();
         }
         let mut steps: Vec<(Timestamp, i64)> = runs
             .iter()

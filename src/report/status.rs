@@ -307,7 +307,7 @@ fn agent_row(node: &NodeReplay<'_>) -> Option<AgentRow> {
 
 fn slots(node: &NodeReplay<'_>, findings: &[Finding]) -> SlotsRow {
     let spare = |pool: &Pool<'_>| {
-        let limit = node.limit.in_force?;
+        let limit = pool.limit?;
         let held = i64::try_from(pool.holders.len()).unwrap_or(i64::MAX);
         Some(limit.saturating_sub(held).max(0))
     };

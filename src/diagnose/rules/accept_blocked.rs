@@ -9,19 +9,21 @@ use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{TaskReplay, Verb};
-use crate::snapshot::{NodeAgent, Observed};
+use crate::snapshot::NodeAgent;
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 /// Proposes one finding for each kind and node.
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
-    match case.replay.prepare_queue.limit {
-        Observed::Absent => {}
-        // `prepare-queue-full` and `prepare-queue-stale` speak then.
-        Observed::Seen(_) | Observed::Unknown(_) => return,
-    }
     undecided_tasks(case, out);
     let mut groups: BTreeMap<(TaskKind, Option<String>), Vec<Ignored<'_, '_>>> = BTreeMap::new();
-    for ignored in accepts::ignored(case) {
+    // Where a prepare queue is in force, `prepare-queue-full` and `prepare-queue-stale` speak.
+    let free = accepts::ignored(case).into_iter().filter(|ignored| {
+        case.replay
+            .prepare_queue
+            .limit_for(ignored.task)
+            .is_absent()
+    });
+    for ignored in free {
         groups
             .entry((ignored.task.task.reference.kind, ignored.node.clone()))
             .or_default()
@@ -37,6 +39,7 @@ fn undecided_tasks(case: &Case<'_, '_>, out: &mut Proposals) {
         .tasks()
         .filter(|task| accepts::is_new_with_a_mover(task))
         .filter(|task| task.decision.verb == Verb::Unknown)
+        .filter(|task| case.replay.prepare_queue.limit_for(task).is_absent())
         .filter(|task| case.older_than(task.task.created, case.threshold()))
         .map(|task| task.task.reference.clone())
         .collect();

@@ -55,7 +55,10 @@ pub(in crate::diagnose) fn ignored<'a, 's>(case: &Case<'a, 's>) -> Vec<Ignored<'
     let mut grounds: BTreeMap<(TaskKind, Option<String>, &str), Ground<'a>> = BTreeMap::new();
     case.tasks()
         .filter(|task| is_new_with_a_mover(task))
-        .filter(|task| task.decision.verb == Verb::Accept)
+        .filter(|task| {
+            task.decision.verb == Verb::Accept
+                || (nobody_handles(task) && target_since(case, task.task).is_some())
+        })
         .filter_map(|task| {
             let kind = task.task.reference.kind;
             let node = bound_to(case, task);
@@ -190,7 +193,15 @@ pub(in crate::diagnose) fn is_new_with_a_mover(task: &TaskReplay<'_>) -> bool {
         && task.situation == Situation::Ordinary
         && task.task.cancel == Cancel::NotRequested
         && task.task.deletion.is_none()
-        && task.mover != Mover::InProcess
+        && (task.mover != Mover::InProcess || nobody_handles(task))
+}
+
+/// Whether no controller of the release takes such a task: a restic restore on main.
+pub(in crate::diagnose) fn nobody_handles(task: &TaskReplay<'_>) -> bool {
+    let kind = task.task.reference.kind;
+    task.profile
+        .worker(kind, &task.task.uploader_type)
+        .is_none()
 }
 
 /// The node whose agent alone may accept the task.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words;
+use super::{ends, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::snapshot::{Coverage, Parent, ParentKind, ParentRef, ResourceKind, Task};
@@ -57,11 +57,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         {
             continue;
         }
-        // A Failed task without an end ran into the prepare timeout: the accept is all that it shows.
-        let last = tasks
-            .iter()
-            .filter_map(|task| task.completed.or(task.accepted))
-            .max();
+        let last = tasks.iter().filter_map(|task| ends::ended_at(task)).max();
         if case.older_than(last, case.threshold()) {
             out.findings.push(finding(case, backup, &tasks, last));
         }

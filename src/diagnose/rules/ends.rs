@@ -1,11 +1,13 @@
 //! Why tasks ended badly, by the texts that Velero leaves in `status.message` and by the times that it
 //! does not leave. The common ground of `recent-failures` and `agent-restarted`.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::diagnose::case::Case;
 use crate::snapshot::Task;
-use crate::velero::{DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS, Phase};
+use crate::velero::{
+    DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS, DEFAULT_PREPARE_TIMEOUT_SECONDS, Phase,
+};
 
 /// How far back ended tasks matter, in seconds.
 pub(in crate::diagnose) const RECENT_SECONDS: i64 = 24 * 3600;
@@ -31,12 +33,15 @@ pub(in crate::diagnose) fn is_agent_start(task: &Task) -> bool {
 }
 
 /// Returns when a final task ended. The prepare timeout writes no completionTimestamp; its write is
-/// then the last of the node-agents.
+/// then the last of the node-agents, and without managedFields it is not before the timeout.
 pub(in crate::diagnose) fn ended_at(task: &Task) -> Option<Timestamp> {
     if !task.phase.is_final() {
         return None;
     }
-    task.completed.or(task.writes.node_agent).or(task.accepted)
+    task.completed.or(task.writes.node_agent).or_else(|| {
+        let timeout = SignedDuration::from_secs(DEFAULT_PREPARE_TIMEOUT_SECONDS);
+        task.accepted?.checked_add(timeout).ok()
+    })
 }
 
 /// Returns the cause of a bad end, one of those of `recent-failures`; `None` for a task that ended well,

@@ -7,7 +7,9 @@ use super::slot_cause::{self, LimitKnown, SlotCause};
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
-use crate::replay::{LimitBasis, NodeReplay, Pool, SlotEntry, TimeFrom, Working, is_healthy};
+use crate::replay::{
+    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TimeFrom, Working, is_healthy,
+};
 use crate::snapshot::{Pod, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
@@ -29,6 +31,17 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 .map(|(_, pool)| *pool)
                 .collect()
         };
+        if !of(Row::Undecidable).is_empty() {
+            words::undecided(
+                out,
+                FindingId::PreparedStuck,
+                CouldBe::Critical,
+                format!(
+                    "the limit of {} is not known, and nobody there moves",
+                    node.node
+                ),
+            );
+        }
         let queued = of(Row::Queue);
         if !queued.is_empty() {
             out.findings.push(queue(case, node, &queued));
@@ -50,13 +63,18 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 .collect();
             let strays: Vec<TaskRef> = unplaced
                 .iter()
-                .filter(|task| shares(&pools, task.kind))
-                .cloned()
+                .filter(|(task, at)| {
+                    shares(&pools, task.kind) && at.is_none_or(|at| at == node.node)
+                })
+                .map(|(task, _)| (*task).clone())
                 .collect();
             let why = if !kinds.is_empty() {
                 format!("{} could not be read", kinds.join(", "))
             } else if !strays.is_empty() {
-                format!("the node of {} is not known", words::tasks(&strays))
+                format!(
+                    "whether and where {} holds a slot is not known",
+                    words::tasks(&strays)
+                )
             } else {
                 out.findings.push(stuck(case, node, &pools, id));
                 continue;
@@ -77,12 +95,16 @@ fn shares(pools: &[&Pool<'_>], kind: TaskKind) -> bool {
     pools.iter().any(|pool| pool.kinds.contains(&kind))
 }
 
-/// Returns the tasks that hold a slot of a node that is not known: up to v1.16 a PodVolumeRestore is on
-/// the node of its target pod, which is in the application's namespace.
-fn unplaced_holders(case: &Case<'_, '_>) -> Vec<TaskRef> {
+/// Returns the tasks that hold a slot nobody knows where, and those in a phase that nobody knows, each
+/// with its node: up to v1.16 a PodVolumeRestore is on the node of its target pod, which is in the
+/// application's namespace.
+fn unplaced_holders<'a>(case: &Case<'a, '_>) -> Vec<(&'a TaskRef, Option<&'a str>)> {
     case.tasks()
-        .filter(|task| task.node.is_none() && task.entry == SlotEntry::Holds)
-        .map(|task| task.task.reference.clone())
+        .filter(|task| {
+            task.situation == Situation::UnknownPhase
+                || (task.node.is_none() && task.entry == SlotEntry::Holds)
+        })
+        .map(|task| (&task.task.reference, task.node.as_deref()))
         .collect()
 }
 
@@ -95,14 +117,23 @@ enum Row {
     Stuck,
     /// N6.
     Leaked,
+    /// N1 without a healthy holder.
+    Undecidable,
 }
 
 fn row(case: &Case<'_, '_>, pool: &Pool<'_>) -> Option<Row> {
     if pool.waiting.is_empty() {
         return None;
     }
-    // N1: undecidable beside a holder. The worst it could hide is a leak, and the limit is a gap already.
-    let limit = pool.limit?;
+    let Some(limit) = pool.limit else {
+        // N1: undecidable beside a healthy holder, the worst it could hide is a leak, and the limit is a
+        // gap already. With no holder that is sound it could hide a stuck node.
+        let any_healthy = pool
+            .holders
+            .iter()
+            .any(|holder| case.replay.tasks.get(holder).is_some_and(is_healthy));
+        return (!any_healthy).then_some(Row::Undecidable);
+    };
     let held = i64::try_from(pool.holders.len()).unwrap_or(i64::MAX);
     if held >= limit {
         let all_healthy = pool

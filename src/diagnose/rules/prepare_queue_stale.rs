@@ -30,7 +30,14 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     };
     let full_until = full_until(case, limit);
     let mut groups: BTreeMap<(TaskKind, Option<String>), Vec<Ignored<'_, '_>>> = BTreeMap::new();
-    for mut ignored in accepts::ignored(case) {
+    let queued = accepts::ignored(case).into_iter().filter(|ignored| {
+        !case
+            .replay
+            .prepare_queue
+            .limit_for(ignored.task)
+            .is_absent()
+    });
+    for mut ignored in queued {
         ignored.since = full_until.map_or(ignored.since, |time| ignored.since.max(time));
         if case.age(ignored.since) >= case.threshold() {
             groups

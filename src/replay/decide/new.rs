@@ -32,7 +32,7 @@ impl<'s> Look<'_, 's> {
             TaskKind::DataDownload => self
                 .queue_gate(task)
                 .or_else(|| self.target_claim_gate(task))
-                .unwrap_or_else(|| self.accept(task)),
+                .unwrap_or_else(|| self.accept_download(task)),
             TaskKind::PodVolumeBackup => {
                 if task.mover == Mover::InProcess {
                     return self.slot_gate(task);
@@ -51,8 +51,29 @@ impl<'s> Look<'_, 's> {
         }
     }
 
+    /// A DataDownload that found no target PVC comes back by its backoff alone, whenever the PVC appears.
+    fn accept_download(&self, task: &TaskReplay<'s>) -> Step<'s> {
+        let mut step = self.accept(task);
+        let appeared = task
+            .task
+            .claim
+            .as_ref()
+            .and_then(|claim| {
+                self.snapshot
+                    .restored_claim(&claim.namespace, &claim.name)
+                    .seen()
+            })
+            .and_then(|claim| claim.created)
+            .filter(|created| Some(*created) > task.task.created);
+        if appeared.is_some() {
+            step.trigger = Trigger::Backoff;
+            step.possible_since = appeared;
+        }
+        step
+    }
+
     fn accept(&self, task: &TaskReplay<'s>) -> Step<'s> {
-        match self.queue.limit {
+        match self.queue.limit_for(task) {
             Observed::Seen(limit) if task.profile.prepare_queue == QueueSupport::Present => {
                 let length = self.queue.labelled.len();
                 Step::new(
@@ -76,7 +97,7 @@ impl<'s> Look<'_, 's> {
             return None;
         }
         let length = i64::try_from(self.queue.labelled.len()).unwrap_or(i64::MAX);
-        match self.queue.limit {
+        match self.queue.limit_for(task) {
             Observed::Seen(limit) if length >= limit => {
                 let mut step = Step::new(
                     Gate::PrepareQueue,

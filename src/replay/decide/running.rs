@@ -68,7 +68,13 @@ impl<'s> Look<'_, 's> {
     }
 
     pub(super) fn cancel_now(&self, task: &TaskReplay<'s>, reason: &str) -> Step<'s> {
-        let trigger = if task.profile.cancel == CancelHandling::ForcedAfterDelay {
+        let kind = task.task.reference.kind;
+        let uploader = &task.task.uploader_type;
+        let periodic = task
+            .profile
+            .looks_every_minute(kind, uploader, &task.task.phase)
+            || task.profile.looks_every_minute_at_cancel(kind, uploader);
+        let trigger = if periodic {
             Trigger::Periodic1m
         } else {
             Trigger::ObjectUpdate

@@ -28,8 +28,11 @@ pub struct Pod {
     pub labels: BTreeMap<String, String>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
-    /// `metadata.deletionTimestamp`.
+    /// `metadata.deletionTimestamp`: when the pod will be gone, which may lie in the future.
     pub deletion: Option<Timestamp>,
+    /// When its deletion was asked for: `metadata.deletionTimestamp` less
+    /// `metadata.deletionGracePeriodSeconds`.
+    pub deletion_asked: Option<Timestamp>,
     /// `spec.nodeName`.
     pub node: Option<String>,
     /// `status.phase`.

@@ -1,10 +1,11 @@
 //! Pods, whatever they are for.
 
+use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::super::{Container, ContainerEnd, ContainerState, ObjectKey, Pod, Ready, ResourceKind};
 use super::notes::{Notes, Who};
-use super::wire::{ConditionWire, ContainerSpec, List, Loose, Meta, Obj, Text, Wire};
+use super::wire::{ConditionWire, ContainerSpec, List, Loose, Meta, Number, Obj, Text, Wire};
 
 /// A Pod, as far as it is read.
 #[derive(Debug, Default, Deserialize)]
@@ -155,12 +156,20 @@ impl Notes {
             name: &meta.name,
         };
         self.managed_times(who, meta);
+        let deletion = self.other_time(who, "metadata.deletionTimestamp", &meta.deletion_timestamp);
+        let grace = match meta.deletion_grace_period_seconds {
+            Number::Value(seconds) => Some(SignedDuration::from_secs(seconds)),
+            Number::Absent | Number::Odd => None,
+        };
         Pod {
             key: ObjectKey::new(&meta.namespace, &meta.name),
             uid: meta.uid.owned(),
             labels: meta.labels.owned(),
             created: self.created(who, meta),
-            deletion: self.other_time(who, "metadata.deletionTimestamp", &meta.deletion_timestamp),
+            deletion,
+            deletion_asked: deletion
+                .zip(grace)
+                .and_then(|(deletion, grace)| deletion.checked_sub(grace).ok()),
             node: spec.node_name.set(),
             phase: status.phase.owned(),
             reason: status.reason.owned(),

@@ -289,6 +289,7 @@ pub(super) struct Meta<'a> {
     pub(super) creation_timestamp: Loose<'a>,
     #[serde(borrow)]
     pub(super) deletion_timestamp: Loose<'a>,
+    pub(super) deletion_grace_period_seconds: Number,
     #[serde(borrow)]
     pub(super) owner_references: List<Obj<OwnerReference<'a>>>,
     /// Most of an object's bytes; looked into only where it matters.
