@@ -95,6 +95,14 @@ impl<'a, 's> Case<'a, 's> {
             .collect()
     }
 
+    /// Returns whether the API server knows none of the task kinds: Velero's custom resources are not
+    /// installed there, or it is no API server of a cluster with Velero.
+    pub(in crate::diagnose) fn no_task_kind_exists(&self) -> bool {
+        TaskKind::ALL
+            .into_iter()
+            .all(|kind| self.coverage(kind) == Coverage::Unreadable(GapReason::NotFound))
+    }
+
     /// Returns whether all tasks of a kind were listed, so that one that is not there is gone.
     pub(in crate::diagnose) fn lists(&self, kind: TaskKind) -> bool {
         self.coverage(kind) == Coverage::Listed
