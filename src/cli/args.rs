@@ -32,7 +32,7 @@ pub(crate) struct SourceArgs {
     )]
     pub(crate) namespace: Option<String>,
 
-    /// How long the whole command may read [default: 30s; 0 means without limit]
+    /// How long the whole command may read a cluster; --from is read to its end [default: 30s; 0 means without limit]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout, help_heading = "Source")]
     pub(crate) timeout: Option<Limit>,
 

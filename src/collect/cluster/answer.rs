@@ -37,6 +37,8 @@ pub(super) enum FailureKind {
     Unreachable,
     /// The connection broke while the answer was read.
     Cut,
+    /// The answer is larger than a reading takes.
+    TooLarge,
 }
 
 impl Failure {
@@ -63,7 +65,8 @@ impl Failure {
             FailureKind::Gone
             | FailureKind::Unavailable
             | FailureKind::Unreachable
-            | FailureKind::Cut => GapReason::Partial,
+            | FailureKind::Cut
+            | FailureKind::TooLarge => GapReason::Partial,
         }
     }
 
@@ -79,7 +82,8 @@ impl Failure {
             | FailureKind::Gone
             | FailureKind::Unavailable
             | FailureKind::Malformed
-            | FailureKind::Cut => false,
+            | FailureKind::Cut
+            | FailureKind::TooLarge => false,
         }
     }
 }

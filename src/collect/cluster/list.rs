@@ -129,6 +129,15 @@ pub(super) async fn list(
                             "the list does not go on: its continue token repeats",
                         ));
                     }
+                    Some(_) if pages.len() >= asker.most_pages() => {
+                        break Some(Failure::new(
+                            FailureKind::TooLarge,
+                            format!(
+                                "the list has more than {} pages, which is more than is read",
+                                asker.most_pages()
+                            ),
+                        ));
+                    }
                     Some(next) => token = Some(next),
                 }
             }

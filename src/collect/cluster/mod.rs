@@ -29,6 +29,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use error::{CollectError, ErrorKind};
 pub use namespace::{NamespaceChoice, NamespaceRule};
+pub use request::SizeLimits;
 pub use review::Review;
 pub use traces::Traces;
 
@@ -51,7 +52,7 @@ pub struct Cluster {
     env: Environment,
 }
 
-/// How long a reading may take.
+/// How much a reading may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectOptions {
     /// Velero's namespace, if an earlier reading found it already; else it is looked for.
@@ -60,6 +61,8 @@ pub struct CollectOptions {
     pub time_limit: Duration,
     /// For one request. Zero means no limit of its own, as in kubectl.
     pub request_timeout: Duration,
+    /// How much it may hold.
+    pub sizes: SizeLimits,
 }
 
 impl CollectOptions {
@@ -84,6 +87,7 @@ impl Default for CollectOptions {
             namespace: None,
             time_limit: Self::TIME_LIMIT,
             request_timeout: Self::REQUEST_TIMEOUT,
+            sizes: SizeLimits::default(),
         }
     }
 }
@@ -197,6 +201,7 @@ impl Cluster {
             progress,
             request_timeout.min(options.time_limit),
             options.time_limit,
+            options.sizes,
         )
     }
 
@@ -279,6 +284,7 @@ impl Cluster {
             FailureKind::Unavailable => CollectError::Unavailable { server, source },
             FailureKind::Unreachable
             | FailureKind::Cut
+            | FailureKind::TooLarge
             | FailureKind::Forbidden
             | FailureKind::NotFound
             | FailureKind::Gone => CollectError::Unreachable { server, source },

@@ -21,12 +21,40 @@ use crate::collect::kubectl_compat::{Progress, error_text};
 /// Requests in flight at the same time. An API server in trouble must not be pushed further.
 pub(super) const MOST_IN_FLIGHT: usize = 5;
 
+/// How much a reading takes of a server. What is larger is a gap: a real cluster stays far below, and
+/// what does not must not take the memory of the machine that looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SizeLimits {
+    /// Bytes of one page of a list, unpacked.
+    pub page_bytes: usize,
+    /// Bytes of all pages together, unpacked.
+    pub total_bytes: usize,
+    /// Pages of one list.
+    pub pages: usize,
+}
+
+impl Default for SizeLimits {
+    /// A page holds 500 objects, so 128 MiB leave each a quarter of a mebibyte, and 1000 pages are half a
+    /// million objects; 1 GiB is that many tasks of 2 KiB.
+    fn default() -> Self {
+        Self {
+            page_bytes: 128 << 20,
+            total_bytes: 1 << 30,
+            pages: 1000,
+        }
+    }
+}
+
 /// Sends requests within the limits of one command and remembers what they have in common.
 pub(super) struct Asker<'a> {
     client: &'a kube::Client,
     progress: Progress<'a>,
     request_timeout: Duration,
     time_limit: Duration,
+    sizes: SizeLimits,
+    /// Bytes of JSON that are held, those of answers under way included.
+    held: Cell<usize>,
     started: Instant,
     permits: Semaphore,
     /// What is in flight, for the progress line.
@@ -44,12 +72,15 @@ impl<'a> Asker<'a> {
         progress: Progress<'a>,
         request_timeout: Duration,
         time_limit: Duration,
+        sizes: SizeLimits,
     ) -> Self {
         Self {
             client,
             progress,
             request_timeout,
             time_limit,
+            sizes,
+            held: Cell::new(0),
             started: Instant::now(),
             permits: Semaphore::new(MOST_IN_FLIGHT),
             waiting: RefCell::default(),
@@ -68,6 +99,11 @@ impl<'a> Asker<'a> {
     /// Returns the `Date` of the first answer.
     pub(super) const fn server_time(&self) -> Option<Timestamp> {
         self.server_time.get()
+    }
+
+    /// Returns how many pages of one list are read at most.
+    pub(super) const fn most_pages(&self) -> usize {
+        self.sizes.pages
     }
 
     /// Returns how long the command runs.
@@ -137,6 +173,10 @@ impl<'a> Asker<'a> {
         if let Some(failure) = self.verdict().filter(Failure::is_hopeless) {
             return Err(failure);
         }
+        // A limit is only looked at where something is waited for, and a fast server never lets that happen.
+        if Instant::now() >= deadline {
+            return Err(self.out_of_time());
+        }
         let _waiting = Waiting::enter(&self.waiting, what);
         let first = self.once(path, accept, form).await;
         let answer = match first {
@@ -170,7 +210,10 @@ impl<'a> Asker<'a> {
         let understood = match answer {
             Ok(_) => true,
             Err(failure) => match failure.kind {
-                FailureKind::Forbidden | FailureKind::NotFound | FailureKind::Gone => true,
+                FailureKind::Forbidden
+                | FailureKind::NotFound
+                | FailureKind::Gone
+                | FailureKind::TooLarge => true,
                 FailureKind::Unauthorized
                 | FailureKind::Unavailable
                 | FailureKind::Malformed
@@ -232,10 +275,10 @@ impl<'a> Asker<'a> {
             (Failure::new(FailureKind::Unreachable, text), None)
         })?;
         let (head, body) = response.into_parts();
-        let bytes = read_body(body, form).await.map_err(|error| {
-            let text = format!("the connection broke: {}", error_text(&error));
-            (Failure::new(FailureKind::Cut, text), None)
-        })?;
+        let bytes = self
+            .read_body(body, form)
+            .await
+            .map_err(|failure| (failure, None))?;
         tracing::debug!(
             path,
             status = head.status.as_u16(),
@@ -260,6 +303,82 @@ impl<'a> Asker<'a> {
         }
         Err((refusal(head.status, &bytes), retry_after(&head)))
     }
+
+    async fn read_body(&self, body: Body, form: Form) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let read = match form {
+            Form::Json => self.read_json(body, &mut bytes).await,
+            Form::Text { most_bytes } => read_text(body, &mut bytes, most_bytes).await,
+        };
+        if let (Err(_), Form::Json) = (&read, form) {
+            self.held.set(self.held.get().saturating_sub(bytes.len()));
+        }
+        read.map(|()| bytes)
+    }
+
+    async fn read_json(&self, body: Body, bytes: &mut Vec<u8>) -> Result<(), Failure> {
+        let mut stream = std::pin::pin!(body.into_data_stream());
+        let mut since_pause = 0;
+        while let Some(chunk) = stream.next().await {
+            let chunk = chunk.map_err(|error| broken(&error))?;
+            if bytes.len().saturating_add(chunk.len()) > self.sizes.page_bytes {
+                return Err(too_large("the answer is", self.sizes.page_bytes));
+            }
+            let held = self.held.get().saturating_add(chunk.len());
+            if held > self.sizes.total_bytes {
+                return Err(too_large(
+                    "all answers together are",
+                    self.sizes.total_bytes,
+                ));
+            }
+            self.held.set(held);
+            bytes.extend_from_slice(&chunk);
+            pause(&mut since_pause, chunk.len()).await;
+        }
+        Ok(())
+    }
+}
+
+async fn read_text(body: Body, bytes: &mut Vec<u8>, most_bytes: usize) -> Result<(), Failure> {
+    let mut stream = std::pin::pin!(body.into_data_stream());
+    let mut since_pause = 0;
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| broken(&error))?;
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() >= most_bytes {
+            bytes.truncate(most_bytes);
+            break;
+        }
+        pause(&mut since_pause, chunk.len()).await;
+    }
+    Ok(())
+}
+
+/// Lets the time limits and the other lists have their turn: what is unpacked from memory is never waited
+/// for, so without this a small answer that unpacks to a large one would overrun every limit.
+async fn pause(since_pause: &mut usize, read: usize) {
+    const EACH: usize = 1 << 20;
+    *since_pause = since_pause.saturating_add(read);
+    if *since_pause >= EACH {
+        *since_pause = 0;
+        tokio::task::yield_now().await;
+    }
+}
+
+fn broken(error: &kube::Error) -> Failure {
+    let text = format!("the connection broke: {}", error_text(error));
+    Failure::new(FailureKind::Cut, text)
+}
+
+fn too_large(what: &str, limit: usize) -> Failure {
+    let limit = match limit >> 20 {
+        0 => format!("{limit} bytes"),
+        mebibytes => format!("{mebibytes} MiB"),
+    };
+    Failure::new(
+        FailureKind::TooLarge,
+        format!("{what} larger than {limit}, which is more than is read"),
+    )
 }
 
 /// What an answer is read as.
@@ -272,23 +391,6 @@ enum Form {
         /// The limit.
         most_bytes: usize,
     },
-}
-
-async fn read_body(body: Body, form: Form) -> Result<Vec<u8>, kube::Error> {
-    let most = match form {
-        Form::Json => usize::MAX,
-        Form::Text { most_bytes } => most_bytes,
-    };
-    let mut bytes = Vec::new();
-    let mut stream = std::pin::pin!(body.into_data_stream());
-    while let Some(chunk) = stream.next().await {
-        bytes.extend_from_slice(&chunk?);
-        if bytes.len() >= most {
-            bytes.truncate(most);
-            break;
-        }
-    }
-    Ok(bytes)
 }
 
 /// Removes itself from what is in flight.

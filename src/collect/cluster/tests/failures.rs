@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{
     ClusterFlags, CollectError, CollectOptions, DATA_UPLOADS, DU, ErrorKind, GapReason, Outcome,
-    PODS, Reply, ResourceKind, Server, closed_port, cluster, count, fail, flags, hurried, listing,
-    quiet, read, texts,
+    PODS, Reply, ResourceKind, Server, SizeLimits, closed_port, cluster, count, fail, flags,
+    hurried, listing, quiet, read, texts,
 };
 
 #[tokio::test]
@@ -249,4 +249,124 @@ async fn a_closed_port_is_one_error_with_its_reason() {
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("refused"), "{source}");
     assert_eq!(source.matches("refused").count(), 1, "{source}");
+}
+
+/// Reads with some limits of size.
+async fn read_within(server: &Server, sizes: SizeLimits) -> crate::capture::Capture {
+    let options = CollectOptions {
+        sizes,
+        ..CollectOptions::default()
+    };
+    cluster(&flags(server, "velero"))
+        .await
+        .collect(&options, &quiet)
+        .await
+        .unwrap()
+        .capture
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_a_gap_and_the_rest_is_read() {
+    let large = format!(r#"{{"n":"{}"}}"#, "x".repeat(20_000));
+    for packed in [false, true] {
+        let large = large.clone();
+        let server = Server::http(move |asked| match asked.path.as_str() {
+            PODS if packed => Reply::list(&[&large], "").gzip(),
+            PODS => Reply::list(&[&large], ""),
+            _ => Reply::list(&["{}"], ""),
+        });
+        let capture = read_within(
+            &server,
+            SizeLimits {
+                page_bytes: 10_000,
+                ..SizeLimits::default()
+            },
+        )
+        .await;
+        assert_eq!(
+            listing(&capture, ResourceKind::Pod).outcome,
+            Outcome::Refused {
+                reason: GapReason::Partial,
+                message: "the answer is larger than 10000 bytes, which is more than is read"
+                    .to_owned(),
+            }
+        );
+        assert_eq!(listing(&capture, DU).outcome.items().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn all_answers_together_are_bounded_and_what_was_read_is_kept() {
+    let page = format!(r#"{{"n":"{}"}}"#, "x".repeat(5000));
+    let server = Server::http(move |asked| match asked.path.as_str() {
+        DATA_UPLOADS => {
+            let number: usize = asked.query("continue").parse().unwrap_or(0);
+            Reply::list(&[&page], &(number + 1).to_string())
+        }
+        _ => Reply::empty(),
+    });
+    let sizes = SizeLimits {
+        total_bytes: 40_000,
+        ..SizeLimits::default()
+    };
+    let capture = read_within(&server, sizes).await;
+    let uploads = listing(&capture, DU);
+    assert!(!uploads.outcome.items().is_empty());
+    assert!(uploads.outcome.items().len() < 8);
+    assert!(
+        matches!(
+            &uploads.outcome,
+            Outcome::Cut { reason: GapReason::Partial, message, .. }
+                if message.starts_with("all answers together are larger than 40000 bytes")
+        ),
+        "{:?}",
+        uploads.outcome
+    );
+}
+
+#[tokio::test]
+async fn a_list_of_endless_pages_ends() {
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DATA_UPLOADS => {
+            let number: usize = asked.query("continue").parse().unwrap_or(0);
+            Reply::list(&["{}"], &(number + 1).to_string())
+        }
+        _ => Reply::empty(),
+    });
+    let sizes = SizeLimits {
+        pages: 7,
+        ..SizeLimits::default()
+    };
+    let capture = read_within(&server, sizes).await;
+    let uploads = listing(&capture, DU);
+    assert_eq!(uploads.outcome.items().len(), 7);
+    assert!(matches!(
+        &uploads.outcome,
+        Outcome::Cut { reason: GapReason::Partial, message, .. } if message.contains("more than 7 pages")
+    ));
+    assert_eq!(count(&server, |asked| asked.path == DATA_UPLOADS), 7);
+}
+
+#[tokio::test]
+async fn a_small_answer_that_unpacks_to_a_large_one_does_not_overrun_the_time_limit() {
+    let blanks = " ".repeat(32 << 20);
+    let bomb = Reply::json(200, blanks).gzip();
+    let server = Server::http(move |_| bomb.clone());
+    let options = CollectOptions {
+        time_limit: Duration::from_millis(300),
+        request_timeout: Duration::ZERO,
+        ..CollectOptions::default()
+    };
+    let began = std::time::Instant::now();
+    let result = cluster(&flags(&server, "velero"))
+        .await
+        .collect(&options, &quiet)
+        .await;
+    // Unpacking ten of them takes many seconds.
+    assert!(
+        began.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(matches!(result, Err(CollectError::Timeout { .. })));
 }

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Cluster, CollectError, CollectOptions, Collected, ErrorKind, NamespaceRule, connect};
+use super::{
+    Cluster, CollectError, CollectOptions, Collected, ErrorKind, NamespaceRule, SizeLimits, connect,
+};
 use crate::capture::{Capture, GapReason, Listing, NowFrom, Outcome, ResourceKind, Scope};
 use crate::collect::kubectl_compat::{ClusterFlags, Environment};
 use crate::collect::test_server::{Asked, Reply, Server, closed_port};
