@@ -13,7 +13,7 @@ mod exit;
 mod source;
 mod ui;
 
-use commands::{auth, capture, diagnose, replay, status, version};
+use commands::{auth, capture, diagnose, explain, replay, status, version};
 use error::{Error, ErrorKind};
 use exit::Exit;
 use ui::Ui;
@@ -40,6 +40,7 @@ struct App {
 enum Command {
     Status(status::Args),
     Diagnose(diagnose::Args),
+    Explain(explain::Args),
     Replay(replay::Args),
     Capture(capture::Args),
     Auth(auth::Args),
@@ -68,6 +69,7 @@ fn run_with(
     let result = match app.command {
         Command::Status(args) => status::run(&args, &mut ui),
         Command::Diagnose(args) => diagnose::run(&args, &mut ui),
+        Command::Explain(args) => explain::run(&args, &mut ui),
         Command::Replay(args) => replay::run(&args, &mut ui),
         Command::Capture(args) => capture::run(&args, &mut ui),
         Command::Auth(args) => auth::run(&args, &mut ui),

@@ -246,7 +246,7 @@ const fn look(severity: Severity, marks: Marks) -> (&'static str, Style) {
     }
 }
 
-fn title(row: &FindingRow, terminal: &Terminal) -> Line {
+pub(super) fn title(row: &FindingRow, terminal: &Terminal) -> Line {
     let finding = &row.finding;
     let (mark, style) = look(finding.severity, terminal.marks);
     let cause = finding
@@ -266,7 +266,7 @@ fn title(row: &FindingRow, terminal: &Terminal) -> Line {
         .then(&format!(": {}", parts.join(", ")), Style::Plain)
 }
 
-fn sentence(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
+pub(super) fn sentence(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
     wrap(
         &Line::new("  ", Style::Plain),
         &row.finding.summary,

@@ -8,12 +8,16 @@
 
 use std::io::{self, Write};
 
-use crate::report::{AuthReport, DiagnosisReport, ReplayReport, StatusReport, VersionReport};
+use crate::report::{
+    AuthReport, DiagnosisReport, ExplanationReport, ReplayReport, Runbook, StatusReport,
+    VersionReport,
+};
 
 mod auth;
 mod columns;
 mod context;
 mod diagnosis;
+mod explain;
 mod json;
 mod name;
 mod replay;
@@ -148,6 +152,40 @@ pub fn replay(
         Format::Json => json::write_json(out, &json::v1::Replay::from(report)),
         Format::Yaml => json::write_yaml(out, &json::v1::Replay::from(report)),
         Format::Name => name::replay(out, report),
+    }
+}
+
+/// Writes the answer of `explain KIND/NAME`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn explanation(
+    out: &mut dyn Write,
+    report: &ExplanationReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => explain::table(out, report, terminal),
+        Format::Wide => explain::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::explanation::Explanation::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::explanation::Explanation::from(report)),
+        Format::Name => name::explanation(out, report),
+    }
+}
+
+/// Writes a runbook: the answer of `explain FINDING-ID`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn runbook(out: &mut dyn Write, page: &Runbook, format: Format) -> io::Result<()> {
+    match format {
+        Format::Table | Format::Wide => explain::runbook(out, page),
+        Format::Json => json::write_json(out, &json::explanation::RunbookPage::from(page)),
+        Format::Yaml => json::write_yaml(out, &json::explanation::RunbookPage::from(page)),
+        Format::Name => writeln!(out, "{}", page.id.as_str()),
     }
 }
 

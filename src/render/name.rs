@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use crate::report::{DiagnosisReport, ReplayReport, StatusReport};
+use crate::report::{DiagnosisReport, ExplanationReport, ReplayReport, StatusReport};
 use crate::velero::{TaskKind, TaskRef};
 
 /// Writes `node/NAME` for each node shown.
@@ -35,6 +35,17 @@ pub(super) fn diagnosis(out: &mut dyn Write, report: &DiagnosisReport) -> io::Re
 pub(super) fn replay(out: &mut dyn Write, report: &ReplayReport) -> io::Result<()> {
     for decision in &report.decisions {
         write_task(out, &decision.task)?;
+    }
+    Ok(())
+}
+
+/// Writes `KIND.velero.io/NAME` for each unfinished task meant, and each told in full.
+pub(super) fn explanation(out: &mut dyn Write, report: &ExplanationReport) -> io::Result<()> {
+    let unfinished = report.unfinished.iter().map(|line| &line.task);
+    let told = report.tasks.iter().map(|told| &told.task);
+    let tasks: BTreeSet<&TaskRef> = unfinished.chain(told).collect();
+    for task in tasks {
+        write_task(out, task)?;
     }
     Ok(())
 }

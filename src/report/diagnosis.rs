@@ -147,7 +147,7 @@ fn verdict_of_shown(diagnosis: &Diagnosis, findings: &[FindingRow]) -> Verdict {
     }
 }
 
-fn row(finding: &Finding, snapshot: &Snapshot, pins: &Pins) -> FindingRow {
+pub(super) fn row(finding: &Finding, snapshot: &Snapshot, pins: &Pins) -> FindingRow {
     let elapsed = |since: Timestamp| snapshot.taken_at.duration_since(since).as_secs().max(0);
     let mut finding = finding.clone();
     for Action { command, .. } in &mut finding.actions {

@@ -5,20 +5,27 @@
 //! places for it.
 
 mod diagnosis;
+mod explain;
 mod filters;
 mod head;
 mod pins;
 mod replay;
 mod rights;
+mod runbooks;
 mod status;
 mod version;
 
 pub use diagnosis::{DiagnosisReport, FailOn, FindingRow, Severities};
+pub use explain::{
+    Concern, ExplanationReport, GateName, GateRow, GateState, Holder, NodeSlots, NotFound, Role,
+    Standing, StoryLine, StorySource, Subject, TaskExplanation, TaskLine,
+};
 pub use filters::Filters;
 pub use head::{Head, NothingRead, SlotLimits, UnreadTasks};
 pub use pins::Pins;
 pub use replay::{COMPETING_LISTED, Competing, DecisionRow, ReplayReport};
 pub use rights::{AuthReport, Need, RIGHTS, Right, RightRow, RightScope, RoleKind, role_yaml};
+pub use runbooks::{Runbook, near_ids, runbook};
 pub use status::{
     AgentRow, LimitRow, NodeRow, PrepareQueueRow, SlotsRow, StatusReport, TaskCounts, TaskRow,
     Unassigned, VeleroSeen,

@@ -93,7 +93,7 @@ impl ReplayReport {
     }
 }
 
-fn row(task: &TaskReplay<'_>) -> DecisionRow {
+pub(super) fn row(task: &TaskReplay<'_>) -> DecisionRow {
     let decision = &task.decision;
     let owned = |tasks: &[&TaskRef]| tasks.iter().map(|task| (*task).clone()).collect();
     DecisionRow {
@@ -105,7 +105,7 @@ fn row(task: &TaskReplay<'_>) -> DecisionRow {
         reason: decision.reason.clone(),
         holders: owned(&decision.holders),
         competing: decision.competing.as_ref().map(|tasks| Competing {
-            count: tasks.len(),
+            count: decision.competing_count,
             tasks: owned(tasks.get(..COMPETING_LISTED).unwrap_or(tasks)),
         }),
         next_trigger: decision.next_trigger,

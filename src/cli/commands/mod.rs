@@ -3,6 +3,7 @@
 pub(crate) mod auth;
 pub(crate) mod capture;
 pub(crate) mod diagnose;
+pub(crate) mod explain;
 pub(crate) mod replay;
 pub(crate) mod status;
 pub(crate) mod version;

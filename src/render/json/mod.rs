@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 mod escape;
+pub(crate) mod explanation;
 mod text;
 pub(crate) mod v1;
 

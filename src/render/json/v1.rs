@@ -429,11 +429,11 @@ pub(crate) struct Competing<'a> {
     tasks: Vec<Task<'a>>,
 }
 
-fn time(time: Timestamp) -> String {
+pub(super) fn time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn each<'a, T, U: From<&'a T>>(items: &'a [T]) -> Vec<U> {
+pub(super) fn each<'a, T, U: From<&'a T>>(items: &'a [T]) -> Vec<U> {
     items.iter().map(U::from).collect()
 }
 
@@ -660,6 +660,15 @@ impl<'a> From<&'a report::Action> for Action<'a> {
     }
 }
 
+impl<'a> From<&'a report::Competing> for Competing<'a> {
+    fn from(competing: &'a report::Competing) -> Self {
+        Self {
+            count: competing.count,
+            tasks: each(&competing.tasks),
+        }
+    }
+}
+
 impl<'a> From<&'a report::DecisionRow> for Decision<'a> {
     fn from(row: &'a report::DecisionRow) -> Self {
         Self {
@@ -670,10 +679,7 @@ impl<'a> From<&'a report::DecisionRow> for Decision<'a> {
             decision: row.decision.as_str(),
             reason: Text(&row.reason),
             holders: each(&row.holders),
-            competing: row.competing.as_ref().map(|competing| Competing {
-                count: competing.count,
-                tasks: each(&competing.tasks),
-            }),
+            competing: row.competing.as_ref().map(Competing::from),
             next_trigger: row.next_trigger.as_str(),
             deadline: row.deadline.as_ref().map(Deadline::from),
             diverges: row.diverges,
