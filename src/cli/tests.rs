@@ -376,7 +376,7 @@ fn the_version_is_an_answer() {
 
 #[test]
 fn commands_of_later_releases_do_not_exist_yet() {
-    for command in ["explain", "nudge", "restart", "completion"] {
+    for command in ["nudge", "restart", "completion"] {
         let (exit, out, err) = call(&[command]);
         assert_eq!(exit, Exit::Usage, "{command}");
         assert_eq!(out, "");

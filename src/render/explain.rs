@@ -13,6 +13,9 @@ use crate::report::{
     Standing, TaskExplanation, TaskLine,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// Unfinished tasks of a Backup, Restore or PVC that the table lists.
 const LISTED: usize = 10;
 /// Holders and competitors that the table names.
@@ -318,7 +321,12 @@ fn slots(
 ) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(slots) = &task.slots {
-        lines.push(Line::new(&slots_title(slots), Style::Strong));
+        lines.extend(wrap(
+            &Line::default(),
+            &slots_title(slots),
+            Style::Strong,
+            terminal,
+        ));
         lines.extend(holders(&slots.holders, report, terminal, detail));
     }
     if !task.queue.is_empty() {
@@ -428,16 +436,13 @@ fn story(task: &TaskExplanation, terminal: &Terminal) -> Vec<Line> {
     let mut lines = vec![Line::new("Story:", Style::Strong)];
     for line in &task.story {
         let at = line.at.map_or_else(|| UNKNOWN.to_owned(), time);
+        // Most lines are about the task itself: its name is above.
+        let own = format!("{} ", task.task);
+        let source = line.source.strip_prefix(&own).unwrap_or(&line.source);
         lines.extend(wrap(
             &Line::new(&format!("{at:<20}  "), Style::Plain),
-            &line.what,
+            &format!("{} [{}: {source}]", line.what, line.from.as_str()),
             Style::Plain,
-            terminal,
-        ));
-        lines.extend(wrap(
-            &Line::new(&" ".repeat(24), Style::Dim),
-            &format!("[{}: {}]", line.from.as_str(), line.source),
-            Style::Dim,
             terminal,
         ));
     }

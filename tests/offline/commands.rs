@@ -127,6 +127,48 @@ fn the_first_screen_of_every_case_has_at_most_24_rows() {
 }
 
 #[test]
+fn explain_finds_a_task_in_every_spelling_and_suggests_what_was_meant() {
+    let from = input(STUCK);
+    let names = call(&["replay", "--from", &from, "--now", NOW, "-o", "name"]);
+    let pasted = names.out.lines().next().expect("a task is unfinished");
+    let (_, name) = pasted.split_once('/').expect("a kind and a name");
+    let explain = |what: &str, format: &str| {
+        call(&["explain", what, "--from", &from, "--now", NOW, "-o", format])
+    };
+    let document = json(&explain(pasted, "json"));
+    assert_eq!(document["kind"], "Explanation");
+    assert_eq!(document["tasks"][0]["task"]["name"], name);
+    assert_eq!(json(&explain(&format!("du/{name}"), "json")), document);
+    for format in FORMATS {
+        assert_eq!(explain(pasted, format).code, 0, "{format}");
+    }
+    let missing = explain(&format!("du/{name}x"), "table");
+    assert_eq!(missing.code, 1);
+    assert_eq!(missing.out, "");
+    assert!(
+        missing.err.contains(&format!("did you mean du/{name}")),
+        "{}",
+        missing.err
+    );
+    assert_eq!(explain("node/a", "table").code, 2);
+}
+
+#[test]
+fn a_runbook_is_printed_without_any_source_and_an_unknown_id_is_a_usage_error() {
+    let page = call(&["explain", "slot-queue"]);
+    assert_eq!(page.code, 0, "{}", page.err);
+    assert!(page.out.starts_with("# slot-queue\n"), "{}", page.out);
+    let wrong = call(&["explain", "slot-quue"]);
+    assert_eq!(wrong.code, 2);
+    assert_eq!(wrong.out, "");
+    assert!(
+        wrong.err.contains("did you mean slot-queue?"),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
 fn two_velero_namespaces_are_a_usage_error_that_lists_them() {
     let text = data_upload("team-a") + &data_upload("team-b");
     let both = with_stdin(&["status", "--from", "-"], &text);

@@ -204,6 +204,38 @@ fn every_document_of_every_case_keeps_its_schema() {
 }
 
 #[test]
+fn an_explanation_of_every_case_keeps_its_schema() {
+    let schema = schema("explanation");
+    let mut told = 0;
+    for objects in inputs() {
+        let from = shown(&objects);
+        let names = call(&["replay", "--from", &from, "-o", "name"]);
+        let Some(task) = names.out.lines().next() else {
+            continue;
+        };
+        let answer = document(&["explain", task, "--from", &from, "-o", "json"]);
+        let answer = answer.expect("the replay has told which Velero is meant");
+        let wrong = complaints(&schema, &answer);
+        assert!(
+            wrong.is_empty(),
+            "explain {task} {from}:\n{}",
+            wrong.join("\n")
+        );
+        told += 1;
+    }
+    assert!(told > 0, "some case has an unfinished task");
+}
+
+#[test]
+fn a_runbook_keeps_its_schema() {
+    let answer = document(&["explain", "prepared-stuck", "-o", "json"]).expect("it is there");
+    assert_eq!(
+        complaints(&schema("runbook"), &answer),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
 fn the_version_keeps_its_schema() {
     let answer = document(&["version", "-o", "json"]).expect("there is always a version");
     assert_eq!(

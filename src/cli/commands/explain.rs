@@ -29,13 +29,25 @@ pub(crate) struct Args {
     #[command(flatten)]
     output: OutputArgs,
     /// How long a task may wait beside a free slot
-    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m", help_heading = "Analysis")]
     threshold: i64,
     /// Whether logs of node-agents are read from a cluster where they would decide something
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Analysis"
+    )]
     logs: TracesChoice,
     /// Whether metrics of node-agents are read from a cluster where they would decide something
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Analysis"
+    )]
     metrics: TracesChoice,
 }
 

@@ -1,6 +1,6 @@
 //! What would let a task move on, in sentences.
 
-use crate::replay::{Gate, Replay, SlotEntry, TaskReplay, Trigger, Verb};
+use crate::replay::{Gate, Replay, Situation, TaskReplay, Trigger, Verb};
 use crate::snapshot::{Observed, Snapshot, TargetPod};
 use crate::velero::{Phase, TaskKind, TaskRef};
 
@@ -207,18 +207,40 @@ fn unasked(task: &TaskReplay<'_>) -> Vec<String> {
             None => "a node-agent that works".to_owned(),
         }];
     }
-    match (&task.task.phase, task.entry) {
-        (Phase::InProgress | Phase::Prepared, SlotEntry::Holds) => {
-            vec!["the end of its data path: it holds a slot".to_owned()]
+    let goes_on = match task.situation {
+        Situation::PodEnding
+        | Situation::Finishing
+        | Situation::PodJustGone
+        | Situation::PodUnreadable
+        | Situation::Stalled
+        | Situation::Ordinary => true,
+        Situation::Foreign
+        | Situation::UnknownPhase
+        | Situation::Rewound { .. }
+        | Situation::PodEnded
+        | Situation::DoneButPodGone { .. }
+        | Situation::PodLost
+        | Situation::Doomed(_) => false,
+    };
+    let look = next(task.decision.next_trigger);
+    match task.task.phase {
+        Phase::InProgress if goes_on => vec!["the end of its data path".to_owned()],
+        Phase::Canceling if goes_on && task.decision.next_trigger == Trigger::None => {
+            vec!["the end of its data path".to_owned()]
         }
-        (Phase::Canceling, _) => vec![format!(
-            "the end of its data path, or the forced cancel ({})",
-            next(task.decision.next_trigger)
-        )],
-        _ => vec![format!(
-            "{} ({})",
-            task.decision.reason,
-            next(task.decision.next_trigger)
-        )],
+        Phase::Canceling if goes_on => {
+            vec![format!(
+                "the end of its data path, or the forced cancel ({look})"
+            )]
+        }
+        Phase::InProgress | Phase::Canceling | Phase::Prepared => {
+            vec!["nothing by itself: see the findings".to_owned()]
+        }
+        Phase::New
+        | Phase::Accepted
+        | Phase::Canceled
+        | Phase::Completed
+        | Phase::Failed
+        | Phase::Other(_) => vec![format!("its next look ({look})")],
     }
 }
