@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     let report =
         ExplanationReport::new(&read.snapshot, &replayed, &diagnosis, &subject, &read.pins)
             .map_err(|missing| not_found(&missing))?;
-    let terminal = terminal(&args.output, &TerminalEnvironment::of_process());
+    let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::explanation(out, &report, args.output.output.into(), &terminal))?;
     Ok(if report.head.timed_out() {
         Exit::TimedOut
