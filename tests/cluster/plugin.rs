@@ -1,0 +1,105 @@
+//! The plugin, called as its users call it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A user's machine: a home, a kubeconfig, and the plugin on PATH.
+pub(crate) struct User {
+    home: TempDir,
+    path: String,
+}
+
+/// What a run left.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// What was typed, for messages.
+    pub(crate) line: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl User {
+    pub(crate) fn new(kubeconfig: &Value) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        let bin = home.path().join("bin");
+        std::fs::create_dir(&bin).expect("the folder is ours");
+        std::os::unix::fs::symlink(
+            env!("CARGO_BIN_EXE_kubectl-velero_slots"),
+            bin.join("kubectl-velero_slots"),
+        )
+        .expect("a link can be made");
+        std::fs::write(home.path().join("kubeconfig"), kubeconfig.to_string())
+            .expect("the folder is ours");
+        // kubectl looks for plugins on PATH.
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        Self { home, path }
+    }
+
+    /// Returns a path in the user's home.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// Runs `kubectl velero-slots ARGUMENTS`.
+    pub(crate) fn plugin(&self, arguments: &[&str]) -> Run {
+        let mut all = vec!["velero-slots"];
+        all.extend(arguments);
+        self.kubectl(&all)
+    }
+
+    /// Runs `kubectl ARGUMENTS`.
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> Run {
+        let output = self
+            .command(&crate::programs::kubectl())
+            .args(arguments)
+            .output()
+            .expect("kubectl can be run");
+        Run {
+            line: format!("kubectl {}", arguments.join(" ")),
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        // Nothing of the machine that runs the tests may reach a run.
+        command
+            .env_clear()
+            .env("PATH", &self.path)
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", self.file("kubeconfig"))
+            .current_dir(self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+impl Run {
+    /// Fails unless the run ended with `code`.
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Returns the answer as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("not JSON: {error}\n{self}"))
+    }
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "$ {}\nexit {:?}\n--- stdout\n{}\n--- stderr\n{}",
+            self.line, self.code, self.stdout, self.stderr
+        )
+    }
+}
