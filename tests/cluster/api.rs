@@ -116,15 +116,6 @@ impl Api {
         self.ask(Method::POST, path, "application/json", body).body
     }
 
-    pub(crate) fn put(&self, path: &str, body: &Value) -> Value {
-        self.ask(Method::PUT, path, "application/json", body).body
-    }
-
-    pub(crate) fn merge_patch(&self, path: &str, body: &Value) -> Value {
-        self.ask(Method::PATCH, path, "application/merge-patch+json", body)
-            .body
-    }
-
     pub(crate) fn delete(&self, path: &str) -> Value {
         self.ask(Method::DELETE, path, "application/json", &Value::Null)
             .body

@@ -68,7 +68,7 @@ fn fields(resource: ResourceKind) -> Option<(Vec<Field>, Vec<Field>)> {
     match resource {
         ResourceKind::Task(kind) => Some((task_spec(kind), task_status())),
         ResourceKind::Backup | ResourceKind::Restore => Some((
-            vec![("itemOperationTimeout", text()), ("backupName", text())],
+            vec![("itemOperationTimeout", text())],
             vec![
                 ("phase", text()),
                 ("startTimestamp", time()),

@@ -22,11 +22,18 @@
 )]
 
 mod api;
+mod cases;
 mod control_plane;
 mod crds;
 mod etcd;
+mod finding;
 mod kwok;
+mod load;
+mod player;
 mod plugin;
 mod programs;
+mod proxy;
 mod reaper;
+mod rights;
+mod scenarios;
 mod smoke;

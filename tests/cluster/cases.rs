@@ -1,0 +1,62 @@
+//! The cases of `fixtures/`, found and compared by the code of the offline tests.
+
+#[path = "../offline/cases/compare.rs"]
+pub(crate) mod compare;
+#[path = "../offline/cases/discover.rs"]
+mod discover;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+pub(crate) use discover::discover;
+
+/// One case, as it stands on disk.
+pub(crate) struct Case {
+    /// Its folder below `fixtures/`, which is its name.
+    pub(crate) name: String,
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// Its `expect.yaml`.
+    pub(crate) expect: Value,
+}
+
+impl Case {
+    /// Returns the findings that it expects.
+    pub(crate) fn findings(&self) -> &[Value] {
+        list(&self.expect, "findings")
+    }
+}
+
+/// Returns a field that holds a string; empty if it does not.
+pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns a field that holds a list; empty if it does not.
+pub(crate) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    value
+        .get(field)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Returns the strings of a field that holds a list.
+pub(crate) fn strings<'a>(value: &'a Value, field: &str) -> Vec<&'a str> {
+    list(value, field)
+        .iter()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// Returns the entries of a field that holds a map.
+pub(crate) fn entries<'a>(
+    value: &'a Value,
+    field: &str,
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    value
+        .get(field)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+}

@@ -1,0 +1,274 @@
+//! What the plugin says to someone who may not see everything.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use velero_slots::capture::ResourceKind;
+
+use crate::api::Api;
+use crate::cases::{list, text};
+use crate::control_plane::{ControlPlane, Plane};
+use crate::player::Moment;
+use crate::plugin::{Run, User};
+
+const NAMESPACE: &str = "velero";
+
+/// Where a reader's rights hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Cluster,
+    Namespace,
+}
+
+/// Lays a scenario, at its own time.
+fn play(plane: &ControlPlane, scenario: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/scenarios")
+        .join(scenario);
+    let expect = std::fs::read_to_string(folder.join("expect.yaml")).expect("it is a case");
+    let expect: Value = serde_saphyr::from_str(&expect).expect("it is YAML");
+    let now: Timestamp = text(&expect, "now").parse().expect("it is a time");
+    let by = plane.api().now().as_second() - now.as_second();
+    Moment::read(&folder.join("objects"))
+        .later(SignedDuration::from_secs(by))
+        .lay(plane);
+}
+
+/// Makes whatever is not there yet.
+fn make(plane: &ControlPlane, path: &str, object: &Value) {
+    let answer = plane
+        .api()
+        .send(
+            Method::POST,
+            path,
+            "application/json",
+            object.to_string().into_bytes(),
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        answer.status.is_success() || answer.status == http::StatusCode::CONFLICT,
+        "POST {path}: {}",
+        answer.body
+    );
+}
+
+/// Makes a service account that may list all resources but `forbidden`, and waits until the API server
+/// knows it.
+fn reader(plane: &ControlPlane, reach: Reach, forbidden: &[ResourceKind]) -> User {
+    let left_out: Vec<&str> = forbidden.iter().map(|resource| resource.plural()).collect();
+    let name = format!(
+        "reader-{}-{}",
+        match reach {
+            Reach::Cluster => "cluster",
+            Reach::Namespace => "namespace",
+        },
+        if left_out.is_empty() {
+            "of-all".to_owned()
+        } else if left_out.len() == ResourceKind::ALL.len() {
+            "of-nothing".to_owned()
+        } else {
+            format!("without-{}", left_out.join("-"))
+        }
+    );
+    let allowed: Vec<ResourceKind> = ResourceKind::ALL
+        .into_iter()
+        .filter(|resource| !forbidden.contains(resource))
+        .collect();
+    let rules: Vec<Value> = allowed
+        .iter()
+        .map(|resource| {
+            json!({
+                "apiGroups": [resource.group()],
+                "resources": [resource.plural()],
+                "verbs": ["get", "list"],
+            })
+        })
+        .collect();
+    make(
+        plane,
+        "/api/v1/namespaces",
+        &json!({"metadata": {"name": NAMESPACE}}),
+    );
+    let accounts = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts");
+    make(plane, &accounts, &json!({"metadata": {"name": name}}));
+    let (place, role, binding) = match reach {
+        Reach::Cluster => (
+            "/apis/rbac.authorization.k8s.io/v1".to_owned(),
+            "ClusterRole",
+            "clusterrolebindings",
+        ),
+        Reach::Namespace => (
+            format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}"),
+            "Role",
+            "rolebindings",
+        ),
+    };
+    make(
+        plane,
+        &format!("{place}/{}s", role.to_lowercase()),
+        &json!({"metadata": {"name": name}, "rules": rules}),
+    );
+    make(
+        plane,
+        &format!("{place}/{binding}"),
+        &json!({
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
+        }),
+    );
+    let token = plane.api().post(
+        &format!("{accounts}/{name}/token"),
+        &json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}),
+    );
+    let token = token["status"]["token"].as_str().expect("it has a token");
+    let own = Api::new(plane.url(), Some(token));
+    for resource in allowed {
+        // A Role holds in its namespace, and Nodes are in none.
+        if reach == Reach::Namespace && resource == ResourceKind::Node {
+            continue;
+        }
+        plane.wait_for(&format!("{name} may list {resource}"), || {
+            own.send(Method::GET, &path(resource), "application/json", Vec::new())
+                .is_ok_and(|answer| answer.status.is_success())
+        });
+    }
+    User::new(&plane.kubeconfig_of(token))
+}
+
+fn path(resource: ResourceKind) -> String {
+    let (group, version, plural) = (resource.group(), resource.version(), resource.plural());
+    let root = if group.is_empty() {
+        format!("/api/{version}")
+    } else {
+        format!("/apis/{group}/{version}")
+    };
+    if resource == ResourceKind::Node {
+        format!("{root}/{plural}?limit=1")
+    } else {
+        format!("{root}/namespaces/{NAMESPACE}/{plural}?limit=1")
+    }
+}
+
+fn critical(document: &Value) -> BTreeSet<String> {
+    list(document, "findings")
+        .iter()
+        .filter(|finding| text(finding, "severity") == "critical")
+        .map(|finding| text(finding, "id").to_owned())
+        .collect()
+}
+
+fn has_gap(document: &Value, resource: ResourceKind) -> bool {
+    list(document, "gaps")
+        .iter()
+        .any(|gap| text(gap, "resource") == resource.plural() && text(gap, "reason") == "forbidden")
+}
+
+fn diagnose(user: &User) -> (Run, Value) {
+    let run = user.plugin(&["diagnose", "-o", "json"]);
+    let document = run.json();
+    (run, document)
+}
+
+/// Resources without which an unfinished task cannot be called well.
+const VITAL: [ResourceKind; 1] = [ResourceKind::Pod];
+
+/// Forbids each resource in turn, and returns what was said that must not be said.
+fn forbid_each(scenario: &str) -> Vec<String> {
+    let plane = Plane::Still.lock();
+    play(&plane, scenario);
+    let (_, everything) = diagnose(&reader(&plane, Reach::Cluster, &[]));
+    let known = critical(&everything);
+    let mut complaints = Vec::new();
+    for resource in ResourceKind::ALL {
+        let user = reader(&plane, Reach::Cluster, &[resource]);
+        let (run, document) = diagnose(&user);
+        let mut complain =
+            |what: &str| complaints.push(format!("{scenario} without {resource}: {what}\n{run}"));
+        if !has_gap(&document, resource) {
+            complain("the refusal is not told");
+        }
+        let verdict = text(&document, "verdict");
+        let found = critical(&document);
+        if !found.is_subset(&known) {
+            complain("stuck for a reason that is not one");
+        }
+        if verdict == "stuck" && found.is_empty() {
+            complain("stuck without a reason");
+        }
+        let is_vital = VITAL.contains(&resource) || matches!(resource, ResourceKind::Task(_));
+        if is_vital && (verdict == "healthy" || verdict == "attention") {
+            complain("called well without being seen");
+        }
+        let code = match verdict {
+            "stuck" => Some(3),
+            "unknown" => Some(1),
+            _ => Some(0),
+        };
+        if run.code != code {
+            complain("the exit code is not that of the verdict");
+        }
+        for command in ["status", "diagnose"] {
+            let table = user.plugin(&[command]);
+            let said = format!("{}{}", table.stdout, table.stderr).to_lowercase();
+            if !said.contains("forbidden") && !said.contains(resource.plural()) {
+                complaints.push(format!(
+                    "{scenario} without {resource}: the table hides it\n{table}"
+                ));
+            }
+        }
+    }
+    complaints
+}
+
+#[test]
+fn a_forbidden_resource_is_never_read_as_an_absence_in_a_healthy_cluster() {
+    let complaints = forbid_each("normal-long-queue");
+    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+}
+
+#[test]
+fn a_forbidden_resource_is_never_read_as_an_absence_in_a_stuck_cluster() {
+    let complaints = forbid_each("drained-node");
+    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+}
+
+#[test]
+fn rights_in_velero_s_namespace_alone_are_enough_for_what_is_in_it() {
+    let plane = Plane::Still.lock();
+    play(&plane, "normal-long-queue");
+    let user = reader(&plane, Reach::Namespace, &[]);
+    for command in ["status", "diagnose", "replay"] {
+        let run = user.plugin(&[command, "-o", "json"]);
+        let document = run.json();
+        assert_eq!(text(&document, "namespace"), NAMESPACE, "{run}");
+        let gaps: BTreeSet<&str> = list(&document, "gaps")
+            .iter()
+            .filter(|gap| text(gap, "reason") == "forbidden")
+            .map(|gap| text(gap, "resource"))
+            .collect();
+        assert_eq!(gaps, BTreeSet::from(["nodes"]), "{run}");
+    }
+    let (_, everything) = diagnose(&reader(&plane, Reach::Cluster, &[]));
+    let (run, document) = diagnose(&user);
+    let ids = |document: &Value| -> Vec<String> {
+        list(document, "findings")
+            .iter()
+            .map(|finding| text(finding, "id").to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&document), ids(&everything), "{run}");
+}
+
+#[test]
+fn without_any_right_it_says_that_it_may_not_look_and_how_to_go_on() {
+    let plane = Plane::Still.lock();
+    play(&plane, "normal-long-queue");
+    let user = reader(&plane, Reach::Cluster, &ResourceKind::ALL);
+    let run = user.plugin(&["status"]).expect_code(1);
+    assert!(run.stderr.contains("forbidden"), "{run}");
+    assert!(run.stderr.contains("-n"), "{run}");
+}
