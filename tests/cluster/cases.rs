@@ -1,7 +1,5 @@
-//! The cases of `fixtures/`, found and compared by the code of the offline tests.
+//! The cases of `fixtures/`, found by the code of the offline tests.
 
-#[path = "../offline/cases/compare.rs"]
-pub(crate) mod compare;
 #[path = "../offline/cases/discover.rs"]
 mod discover;
 
@@ -19,13 +17,6 @@ pub(crate) struct Case {
     pub(crate) folder: PathBuf,
     /// Its `expect.yaml`.
     pub(crate) expect: Value,
-}
-
-impl Case {
-    /// Returns the findings that it expects.
-    pub(crate) fn findings(&self) -> &[Value] {
-        list(&self.expect, "findings")
-    }
 }
 
 /// Returns a field that holds a string; empty if it does not.
@@ -47,16 +38,4 @@ pub(crate) fn strings<'a>(value: &'a Value, field: &str) -> Vec<&'a str> {
         .iter()
         .filter_map(Value::as_str)
         .collect()
-}
-
-/// Returns the entries of a field that holds a map.
-pub(crate) fn entries<'a>(
-    value: &'a Value,
-    field: &str,
-) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    value
-        .get(field)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
 }

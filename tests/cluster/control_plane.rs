@@ -6,11 +6,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use http::Method;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::etcd::Etcd;
+use crate::plugin::User;
 use crate::programs::Program;
+use crate::proxy::Proxy;
 use crate::reaper::Reaper;
 
 /// Which control plane.
@@ -210,6 +213,15 @@ impl ControlPlane {
         &self.pod_log
     }
 
+    /// Starts a proxy in front of the API server, and returns it with a user whose requests pass through it.
+    pub(crate) fn behind_proxy(&self, skew: SignedDuration) -> (Proxy, User) {
+        let proxy = Proxy::start(&self.url, ADMIN_TOKEN, skew);
+        let mut kubeconfig = self.kubeconfig();
+        kubeconfig["clusters"][0]["cluster"] = json!({"server": proxy.url()});
+        let user = User::new(&kubeconfig);
+        (proxy, user)
+    }
+
     /// Returns a kubeconfig of the administrator.
     pub(crate) fn kubeconfig(&self) -> Value {
         self.kubeconfig_of(ADMIN_TOKEN)
@@ -354,6 +366,8 @@ fn api_server_flags(files: &Files, ports: &Ports, key: &Path) -> Vec<String> {
         format!("--service-account-signing-key-file={}", key.display()),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
         "--kubelet-preferred-address-types=InternalIP".to_owned(),
+        // It taints new nodes, and the controller that takes the taint away does not run.
+        "--disable-admission-plugins=TaintNodesByCondition".to_owned(),
     ]
 }
 

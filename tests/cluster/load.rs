@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cases::list;
 use crate::control_plane::Plane;
-use crate::plugin::User;
-use crate::proxy::{Proxy, Seen};
+use crate::proxy::Seen;
 
 const NODES: usize = 1_000;
 const FINAL_TASKS: usize = 9_000;
@@ -136,10 +135,7 @@ fn forbidden_requests(seen: &[Seen]) -> Vec<String> {
 fn ten_thousand_tasks_are_read_in_few_paged_requests() {
     let plane = Plane::Still.lock();
     plane.etcd().put(&cluster(plane.api().now()));
-    let proxy = Proxy::start(plane.url(), SignedDuration::ZERO);
-    let mut kubeconfig = plane.kubeconfig();
-    kubeconfig["clusters"][0]["cluster"] = json!({"server": proxy.url()});
-    let user = User::new(&kubeconfig);
+    let (proxy, user) = plane.behind_proxy(SignedDuration::ZERO);
 
     for command in ["status", "diagnose", "replay"] {
         let run = user.plugin(&[command, "-o", "json"]);

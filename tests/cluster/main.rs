@@ -26,7 +26,7 @@ mod cases;
 mod control_plane;
 mod crds;
 mod etcd;
-mod finding;
+mod installations;
 mod kwok;
 mod load;
 mod player;

@@ -27,6 +27,7 @@ pub(crate) struct Proxy {
 
 struct State {
     upstream: String,
+    token: String,
     /// Added to the server's time.
     skew: SignedDuration,
     seen: Mutex<Vec<Seen>>,
@@ -35,12 +36,14 @@ struct State {
 }
 
 impl Proxy {
-    /// Starts a proxy in front of the server at `upstream`, whose clock shows `skew` more.
-    pub(crate) fn start(upstream: &str, skew: SignedDuration) -> Self {
+    /// Starts a proxy in front of a server, whose clock shows `skew` more. It logs in itself, as `kubectl
+    /// proxy` does: without TLS, kubectl and the plugin send no credentials.
+    pub(crate) fn start(upstream: &str, token: &str, skew: SignedDuration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
         let url = format!("http://{}", listener.local_addr().expect("it is bound"));
         let state = Arc::new(State {
             upstream: upstream.to_owned(),
+            token: token.to_owned(),
             skew,
             seen: Mutex::default(),
             in_flight: AtomicUsize::new(0),
@@ -100,6 +103,7 @@ impl State {
             let _context = runtime.enter();
             let mut config = kube::Config::new(self.upstream.parse().expect("the URL is ours"));
             config.accept_invalid_certs = true;
+            config.auth_info.token = Some(self.token.clone().into());
             config.proxy_url = None;
             kube::Client::try_from(config).expect("the configuration is ours")
         };
@@ -138,7 +142,7 @@ impl State {
         let mut request = Request::builder()
             .method(Method::from_bytes(asked.method.as_bytes())?)
             .uri(&asked.target);
-        for name in ["accept", "authorization", "content-type", "user-agent"] {
+        for name in ["accept", "content-type", "user-agent"] {
             let value = asked.header(name);
             if !value.is_empty() {
                 request = request.header(name, value);

@@ -55,16 +55,62 @@ fn make(plane: &ControlPlane, path: &str, object: &Value) {
     );
 }
 
-/// Makes a service account that may list all resources but `forbidden`, and waits until the API server
-/// knows it.
+/// Makes a service account without rights, and returns its token.
+fn account(plane: &ControlPlane, name: &str) -> String {
+    make(
+        plane,
+        "/api/v1/namespaces",
+        &json!({"metadata": {"name": NAMESPACE}}),
+    );
+    let accounts = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts");
+    make(plane, &accounts, &json!({"metadata": {"name": name}}));
+    let token = plane.api().post(
+        &format!("{accounts}/{name}/token"),
+        &json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}),
+    );
+    text(&token["status"], "token").to_owned()
+}
+
+impl Reach {
+    const fn role(self) -> &'static str {
+        match self {
+            Self::Cluster => "ClusterRole",
+            Self::Namespace => "Role",
+        }
+    }
+
+    fn path(self, plural: &str) -> String {
+        let root = "/apis/rbac.authorization.k8s.io/v1";
+        match self {
+            Self::Cluster => format!("{root}/cluster{plural}"),
+            Self::Namespace => format!("{root}/namespaces/{NAMESPACE}/{plural}"),
+        }
+    }
+
+    /// Binds a service account to a role.
+    fn bind(self, plane: &ControlPlane, account: &str, role: &str) {
+        make(
+            plane,
+            &self.path("rolebindings"),
+            &json!({
+                "metadata": {"name": account},
+                "roleRef": {
+                    "apiGroup": "rbac.authorization.k8s.io", "kind": self.role(), "name": role,
+                },
+                "subjects": [
+                    {"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE},
+                ],
+            }),
+        );
+    }
+}
+
+/// Makes a service account that may list all resources but `forbidden`.
 fn reader(plane: &ControlPlane, reach: Reach, forbidden: &[ResourceKind]) -> User {
     let left_out: Vec<&str> = forbidden.iter().map(|resource| resource.plural()).collect();
     let name = format!(
-        "reader-{}-{}",
-        match reach {
-            Reach::Cluster => "cluster",
-            Reach::Namespace => "namespace",
-        },
+        "{}-{}",
+        reach.role().to_lowercase(),
         if left_out.is_empty() {
             "of-all".to_owned()
         } else if left_out.len() == ResourceKind::ALL.len() {
@@ -83,60 +129,38 @@ fn reader(plane: &ControlPlane, reach: Reach, forbidden: &[ResourceKind]) -> Use
             json!({
                 "apiGroups": [resource.group()],
                 "resources": [resource.plural()],
-                "verbs": ["get", "list"],
+                "verbs": ["list"],
             })
         })
         .collect();
+    let token = account(plane, &name);
     make(
         plane,
-        "/api/v1/namespaces",
-        &json!({"metadata": {"name": NAMESPACE}}),
-    );
-    let accounts = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts");
-    make(plane, &accounts, &json!({"metadata": {"name": name}}));
-    let (place, role, binding) = match reach {
-        Reach::Cluster => (
-            "/apis/rbac.authorization.k8s.io/v1".to_owned(),
-            "ClusterRole",
-            "clusterrolebindings",
-        ),
-        Reach::Namespace => (
-            format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}"),
-            "Role",
-            "rolebindings",
-        ),
-    };
-    make(
-        plane,
-        &format!("{place}/{}s", role.to_lowercase()),
+        &reach.path("roles"),
         &json!({"metadata": {"name": name}, "rules": rules}),
     );
-    make(
-        plane,
-        &format!("{place}/{binding}"),
-        &json!({
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
-        }),
-    );
-    let token = plane.api().post(
-        &format!("{accounts}/{name}/token"),
-        &json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}),
-    );
-    let token = token["status"]["token"].as_str().expect("it has a token");
+    reach.bind(plane, &name, &name);
+    // A Role holds in its namespace, and Nodes are in none.
+    let shown = allowed
+        .into_iter()
+        .filter(|&resource| reach == Reach::Cluster || resource != ResourceKind::Node);
+    wait_for_rights(plane, &token, shown);
+    User::new(&plane.kubeconfig_of(&token))
+}
+
+/// Waits until the API server knows of the rights.
+fn wait_for_rights(
+    plane: &ControlPlane,
+    token: &str,
+    resources: impl IntoIterator<Item = ResourceKind>,
+) {
     let own = Api::new(plane.url(), Some(token));
-    for resource in allowed {
-        // A Role holds in its namespace, and Nodes are in none.
-        if reach == Reach::Namespace && resource == ResourceKind::Node {
-            continue;
-        }
-        plane.wait_for(&format!("{name} may list {resource}"), || {
+    for resource in resources {
+        plane.wait_for(&format!("the right to list {resource}"), || {
             own.send(Method::GET, &path(resource), "application/json", Vec::new())
                 .is_ok_and(|answer| answer.status.is_success())
         });
     }
-    User::new(&plane.kubeconfig_of(token))
 }
 
 fn path(resource: ResourceKind) -> String {
@@ -271,4 +295,36 @@ fn without_any_right_it_says_that_it_may_not_look_and_how_to_go_on() {
     let run = user.plugin(&["status"]).expect_code(1);
     assert!(run.stderr.contains("forbidden"), "{run}");
     assert!(run.stderr.contains("-n"), "{run}");
+}
+
+#[test]
+fn the_printed_viewer_role_is_enough_for_every_reading_command() {
+    let plane = Plane::Still.lock();
+    play(&plane, "restore-waits-for-its-pods");
+    let admin = User::new(&plane.kubeconfig());
+    let token = account(&plane, "viewer");
+    let printed = admin.plugin(&["auth", "--role", "viewer"]).expect_code(0);
+    let file = admin.file("viewer.yaml");
+    std::fs::write(&file, &printed.stdout).expect("the home is ours");
+    admin
+        .kubectl(&["apply", "-f", &file.to_string_lossy()])
+        .expect_code(0);
+    for reach in [Reach::Namespace, Reach::Cluster] {
+        reach.bind(&plane, "viewer", "velero-slots-viewer");
+    }
+    wait_for_rights(&plane, &token, ResourceKind::ALL);
+
+    let viewer = User::new(&plane.kubeconfig_of(&token));
+    for command in ["status", "diagnose", "replay"] {
+        let run = viewer.plugin(&[command, "-o", "json"]);
+        let document = run.json();
+        assert_eq!(list(&document, "gaps"), [] as [Value; 0], "{run}");
+        let as_admin = admin.plugin(&[command, "-o", "json"]);
+        assert_eq!(run.code, as_admin.code, "{run}\n{as_admin}");
+    }
+    let capture = viewer.file("capture.json");
+    viewer
+        .plugin(&["capture", "--no-redact", "-f", &capture.to_string_lossy()])
+        .expect_code(0);
+    viewer.plugin(&["auth"]).expect_code(0);
 }

@@ -5,105 +5,146 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-
 use velero_slots::capture::ResourceKind;
 
-use crate::cases::{Case, compare, discover, list, strings, text};
+use crate::cases::{Case, discover, list, strings, text};
 use crate::control_plane::{ControlPlane, Plane};
 use crate::player::{Moment, shift};
 use crate::plugin::{Run, User};
 
-/// Lays a case so that its `now` is the server's, and moves its expectation with it.
-fn play(plane: &ControlPlane, case: &Case) -> Case {
+/// Cases of which a cluster tells another story, and why. A test fails if one of them does not any more.
+const EXCEPTIONS: [(&str, &str); 17] = [
+    (
+        "rules/orphaned-tasks/quiet-backups-are-single-documents",
+        INCOMPLETE,
+    ),
+    ("rules/precedence/no-agent-and-no-pod-in-input", INCOMPLETE),
+    ("rules/precedence/no-task-of-any-kind", INCOMPLETE),
+    ("rules/precedence/row-2-nodes-not-readable", INCOMPLETE),
+    (
+        "rules/prepared-doomed/quiet-volumes-not-in-input",
+        INCOMPLETE,
+    ),
+    (
+        "rules/restore-target-missing/quiet-application-namespace-not-in-input",
+        INCOMPLETE,
+    ),
+    ("scenarios/rbac-refused-capture", REFUSED),
+    ("rules/false-alarms/rbac-refusal-is-not-no-tasks", REFUSED),
+    ("rules/false-alarms/rbac-refusal-of-all-tasks", REFUSED),
+    ("rules/false-alarms/rbac-refusal-of-backups", REFUSED),
+    ("rules/false-alarms/rbac-refusal-of-nodes", REFUSED),
+    ("rules/precedence/empty-namespace-of-tasks", NO_TASKS),
+    (
+        "rules/completion-stuck/fires-log-collection-hung",
+        WITHOUT_LOGS,
+    ),
+    ("rules/precedence/n1-limit-known-from-the-log", WITHOUT_LOGS),
+    (
+        "rules/prepared-stuck/fires-ghost-slot-from-log",
+        WITHOUT_LOGS,
+    ),
+    (
+        "rules/expose-blocked/fires-snapshot-not-ready",
+        OTHER_NAMESPACES,
+    ),
+    ("rules/false-alarms/slow-snapshot", OTHER_NAMESPACES),
+];
+
+/// The story is that the input lacks whole kinds; a cluster answers that there are none.
+const INCOMPLETE: &str = "the input lacks what a cluster tells";
+/// See the tests of rights.
+const REFUSED: &str = "the input holds a refusal";
+/// Files without a task are unknown, a cluster without a task is healthy.
+const NO_TASKS: &str = "there are no tasks";
+/// Pod logs are read from files alone.
+const WITHOUT_LOGS: &str = "pod logs are not read from a cluster";
+/// Snapshots are listed in Velero's namespace alone, and these are where their claims are.
+const OTHER_NAMESPACES: &str = "snapshots of other namespaces are not listed";
+
+/// Lays a case so that its `now` is the server's. Returns by how much its times were moved.
+fn play(plane: &ControlPlane, case: &Case) -> SignedDuration {
     let now: Timestamp = text(&case.expect, "now")
         .parse()
         .unwrap_or_else(|error| panic!("{}: now: {error}", case.name));
     let by = SignedDuration::from_secs(plane.api().now().as_second() - now.as_second());
+    plane.etcd().clear();
     Moment::read(&case.folder.join("objects"))
         .later(by)
         .lay(plane);
-    let mut expect = case.expect.clone();
-    shift(&mut expect, by);
-    Case {
-        name: case.name.clone(),
-        folder: case.folder.clone(),
-        expect,
-    }
+    by
 }
 
 fn cases(root: &str) -> Vec<Case> {
     let cases = discover(Path::new(env!("CARGO_MANIFEST_DIR")))
         .unwrap_or_else(|complaints| panic!("{}", complaints.join("\n")));
-    let mut cases: Vec<Case> = cases
+    let cases: Vec<Case> = cases
         .into_iter()
         .filter(|case| case.name.starts_with(root))
         .collect();
-    cases.retain(|case| why_not_live(case).is_none());
     assert!(!cases.is_empty(), "there are cases below {root}");
     cases
 }
 
-/// Returns why a case cannot be told by a cluster.
-fn why_not_live(case: &Case) -> Option<&'static str> {
-    if case.folder.join("objects/capture.json").is_file() {
-        return Some("a refusal is part of the story: see the tests of rights");
+/// Returns where the live answer differs from the offline one.
+fn difference(plane: &ControlPlane, user: &User, case: &Case) -> Option<String> {
+    let by = play(plane, case);
+    let diagnose = |source: &[&str]| -> Run {
+        let mut arguments = vec!["diagnose", "-o", "json"];
+        arguments.extend(source);
+        arguments.extend(strings(&case.expect, "args"));
+        user.plugin(&arguments)
+    };
+    let folder = case.folder.join("objects");
+    let folder = folder.to_string_lossy();
+    let live = diagnose(&[]);
+    // At the same instant of the story: some cases are seconds away from a threshold.
+    let now = serde_json::from_str::<Value>(&live.stdout)
+        .ok()
+        .and_then(|document| text(&document, "takenAt").parse::<Timestamp>().ok())
+        .map_or_else(
+            || text(&case.expect, "now").to_owned(),
+            |now| (now - by).to_string(),
+        );
+    let offline = diagnose(&["--from", &folder, "--now", &now]);
+    if live.code != offline.code {
+        return Some(format!("exit codes\nlive: {live}\noffline: {offline}"));
     }
-    None
+    if live.stdout.is_empty() && offline.stdout.is_empty() {
+        return None;
+    }
+    let mut expected = offline.json();
+    shift(&mut expected, by);
+    let got = live.json();
+    assert_eq!(got["source"]["type"], "cluster", "{live}");
+    assert_eq!(got["source"]["nowFrom"], "server", "{live}");
+    (outline(&got) != outline(&expected)).then(|| {
+        format!(
+            "live: {:#}\noffline: {:#}",
+            outline(&got),
+            outline(&expected)
+        )
+    })
 }
 
-/// Runs a command live. Returns its document with the head of an offline one, since the head is the one
-/// thing that differs.
-fn live(user: &User, case: &mut Case, command: &str) -> (Run, Value) {
-    let mut arguments = vec![command, "-o", "json"];
-    arguments.extend(strings(&case.expect, "args"));
-    let owned: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-    let arguments: Vec<&str> = owned.iter().map(String::as_str).collect();
-    let run = user.plugin(&arguments);
-    let mut document = run.json();
-    assert_eq!(
-        document["source"]["type"], "cluster",
-        "{command} says where it looked\n{run}"
-    );
-    assert_eq!(document["source"]["nowFrom"], "server", "{run}");
-    case.expect["now"] = document["takenAt"].clone();
-    document["source"] = json!({"type": "files", "nowFrom": "flag"});
-    (run, document)
-}
-
-fn check(user: &User, case: &mut Case) -> Vec<String> {
-    let (run, document) = live(user, case, "diagnose");
-    let mut complaints = compare::diagnosis(case, &document);
-    let code = case.expect["exit"].as_i64();
-    if run.code.map(i64::from) != code {
-        complaints.push(format!("exit: expected {code:?}, got {:?}", run.code));
-    }
-    if case.expect.get("status").is_some() || case.expect.get("prepareQueue").is_some() {
-        let (_, document) = live(user, case, "status");
-        complaints.extend(compare::status(case, &document));
-    }
-    if case.expect.get("replay").is_some() {
-        let (_, document) = live(user, case, "replay");
-        complaints.extend(compare::replay(case, &document));
-    }
-    complaints
-}
-
-fn all_hold(root: &str) {
+fn all_agree(root: &str) {
     let plane = Plane::Still.lock();
     let user = User::new(&plane.kubeconfig());
     let mut complaints = Vec::new();
     let cases = cases(root);
     for case in &cases {
-        plane.etcd().clear();
-        let mut played = play(&plane, case);
-        let found = check(&user, &mut played);
-        if !found.is_empty() {
-            complaints.push(format!("{}\n    {}", case.name, found.join("\n    ")));
+        let exception = EXCEPTIONS.iter().find(|(name, _)| *name == case.name);
+        match (difference(&plane, &user, case), exception) {
+            (None, None) | (Some(_), Some(_)) => {}
+            (Some(difference), None) => complaints.push(format!("{}: {difference}", case.name)),
+            // Whether a rule looks at logs at all is not the business of this test.
+            (None, Some((_, why))) if *why == WITHOUT_LOGS => {}
+            (None, Some((name, why))) => complaints.push(format!("{name}: no longer so: {why}")),
         }
     }
     assert!(
         complaints.is_empty(),
-        "{} of {} cases differ live:\n{}",
+        "{} of {} cases:\n{}",
         complaints.len(),
         cases.len(),
         complaints.join("\n")
@@ -112,12 +153,20 @@ fn all_hold(root: &str) {
 
 #[test]
 fn every_scenario_is_diagnosed_live_as_it_is_offline() {
-    all_hold("scenarios");
+    all_agree("scenarios");
 }
 
 #[test]
-fn every_case_of_every_finding_is_diagnosed_live_as_it_is_offline() {
-    all_hold("rules");
+fn every_case_of_a_rule_is_diagnosed_live_as_it_is_offline() {
+    all_agree("rules");
+}
+
+#[test]
+fn every_exception_is_a_case() {
+    let cases = cases("");
+    for (name, _) in EXCEPTIONS {
+        assert!(cases.iter().any(|case| case.name == name), "{name}");
+    }
 }
 
 /// Returns what must be the same: all but the commands, which name their source.
@@ -137,9 +186,9 @@ fn essence(document: &Value) -> Value {
     })
 }
 
-/// Returns what must be the same even where the input lacks whole kinds, of which kubectl prints an empty
-/// list without a kind.
-fn outline(document: &Value) -> Vec<Value> {
+/// Returns what must be the same even where the input lacks whole kinds: a file cannot say of a kind that
+/// there is none, which shows in gaps and lowers confidence.
+fn outline(document: &Value) -> Value {
     let fields = [
         "id",
         "cause",
@@ -149,8 +198,9 @@ fn outline(document: &Value) -> Vec<Value> {
         "blockedBy",
         "affects",
         "since",
+        "deadline",
     ];
-    list(document, "findings")
+    let findings: Vec<Value> = list(document, "findings")
         .iter()
         .map(|finding| {
             fields
@@ -159,7 +209,8 @@ fn outline(document: &Value) -> Vec<Value> {
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         })
-        .collect()
+        .collect();
+    json!({"verdict": document["verdict"], "namespace": document["namespace"], "findings": findings})
 }
 
 /// Reads with the real kubectl what the plugin reads, into a folder.
@@ -206,7 +257,9 @@ fn the_same_instant_read_into_files_gives_the_same_findings() {
     let plane = Plane::Still.lock();
     let user = User::new(&plane.kubeconfig());
     for case in cases("scenarios") {
-        plane.etcd().clear();
+        if EXCEPTIONS.iter().any(|(name, _)| *name == case.name) {
+            continue;
+        }
         let _moved = play(&plane, &case);
         let live = user.plugin(&["diagnose", "-o", "json"]).json();
         let (now, namespace) = (text(&live, "takenAt"), text(&live, "namespace"));

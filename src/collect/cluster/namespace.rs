@@ -77,9 +77,18 @@ pub(super) fn told(flags: &ClusterFlags, env: &Environment) -> Option<NamespaceC
 
 /// Looks for Velero: first where `velero install` puts it, then everywhere.
 pub(super) async fn search(asker: &Asker<'_>) -> Result<NamespaceChoice, SearchError> {
-    let at_home = look(asker, Where::DefaultNamespace).await;
+    let (first, others) = signs();
+    // One request is enough for nearly every installation.
+    let mut at_home = look(asker, Where::DefaultNamespace, vec![first]).await;
     if let Some(failure) = asker.verdict() {
         return Err(SearchError::Server(failure));
+    }
+    if at_home.namespaces.is_empty() {
+        let more = look(asker, Where::DefaultNamespace, others.clone()).await;
+        at_home.namespaces = more.namespaces;
+        if let Some(failure) = more.failure {
+            note(&mut at_home.failure, failure);
+        }
     }
     if !at_home.namespaces.is_empty() {
         return Ok(NamespaceChoice {
@@ -87,7 +96,8 @@ pub(super) async fn search(asker: &Asker<'_>) -> Result<NamespaceChoice, SearchE
             rule: NamespaceRule::DefaultName,
         });
     }
-    let everywhere = look(asker, Where::Everywhere).await;
+    let all = [first].into_iter().chain(others).collect();
+    let everywhere = look(asker, Where::Everywhere, all).await;
     let mut found = everywhere.namespaces.into_iter();
     match (found.next(), found.next()) {
         (Some(namespace), None) => Ok(NamespaceChoice {
@@ -140,7 +150,7 @@ struct Seen {
     failure: Option<Failure>,
 }
 
-async fn look(asker: &Asker<'_>, place: Where) -> Seen {
+async fn look(asker: &Asker<'_>, place: Where, signs: Vec<Sign>) -> Seen {
     let (scope, depth) = match place {
         Where::DefaultNamespace => (
             Scope::Namespace(DEFAULT_NAMESPACE.to_owned()),
@@ -148,7 +158,7 @@ async fn look(asker: &Asker<'_>, place: Where) -> Seen {
         ),
         Where::Everywhere => (Scope::Cluster, Depth::AllMetadata),
     };
-    let answers = join_all(signs().into_iter().map(|sign| {
+    let answers = join_all(signs.into_iter().map(|sign| {
         let question = Question {
             resource: sign.resource,
             scope: scope.clone(),
@@ -194,12 +204,13 @@ enum By {
     Kind,
 }
 
-fn signs() -> Vec<Sign> {
-    let mut signs = vec![
-        Sign {
-            resource: ResourceKind::DaemonSet,
-            by: By::Name("node-agent"),
-        },
+/// Returns the sign that is nearly always there, and the others.
+fn signs() -> (Sign, Vec<Sign>) {
+    let first = Sign {
+        resource: ResourceKind::DaemonSet,
+        by: By::Name("node-agent"),
+    };
+    let mut others = vec![
         // Charts name the Deployment after the release but keep the label.
         Sign {
             resource: ResourceKind::Deployment,
@@ -215,11 +226,11 @@ fn signs() -> Vec<Sign> {
             by: By::Label("name", &["node-agent", "node-agent-windows"]),
         },
     ];
-    signs.extend(TaskKind::ALL.map(|kind| Sign {
+    others.extend(TaskKind::ALL.map(|kind| Sign {
         resource: ResourceKind::Task(kind),
         by: By::Kind,
     }));
-    signs
+    (first, others)
 }
 
 impl Sign {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::cases::text;
 use crate::control_plane::{ControlPlane, Plane};
 use crate::plugin::User;
-use crate::proxy::Proxy;
 
 /// Lays a node-agent DaemonSet into a namespace.
 fn install(plane: &ControlPlane, namespace: &str) {
@@ -65,10 +64,7 @@ fn now_is_the_time_of_the_server() {
     let plane = Plane::Still.lock();
     install(&plane, "velero");
     let ahead = SignedDuration::from_hours(7);
-    let proxy = Proxy::start(plane.url(), ahead);
-    let mut kubeconfig = plane.kubeconfig();
-    kubeconfig["clusters"][0]["cluster"] = json!({"server": proxy.url()});
-    let user = User::new(&kubeconfig);
+    let (_proxy, user) = plane.behind_proxy(ahead);
 
     let document: Value = user.plugin(&["status", "-o", "json"]).json();
     assert_eq!(document["source"]["nowFrom"], "server");
