@@ -51,7 +51,7 @@ impl Api {
     /// No answer, or an answer that is neither JSON nor empty.
     pub(crate) fn send(
         &self,
-        method: Method,
+        method: &Method,
         path: &str,
         content_type: &str,
         body: Vec<u8>,
@@ -89,14 +89,14 @@ impl Api {
         })
     }
 
-    fn ask(&self, method: Method, path: &str, content_type: &str, body: &Value) -> Answer {
+    fn ask(&self, method: &Method, path: &str, content_type: &str, body: &Value) -> Answer {
         let bytes = if body.is_null() {
             Vec::new()
         } else {
             body.to_string().into_bytes()
         };
         let answer = self
-            .send(method.clone(), path, content_type, bytes)
+            .send(method, path, content_type, bytes)
             .unwrap_or_else(|error| panic!("{error}"));
         assert!(
             answer.status.is_success(),
@@ -108,22 +108,22 @@ impl Api {
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {
-        self.ask(Method::GET, path, "application/json", &Value::Null)
+        self.ask(&Method::GET, path, "application/json", &Value::Null)
             .body
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
-        self.ask(Method::POST, path, "application/json", body).body
+        self.ask(&Method::POST, path, "application/json", body).body
     }
 
     pub(crate) fn delete(&self, path: &str) -> Value {
-        self.ask(Method::DELETE, path, "application/json", &Value::Null)
+        self.ask(&Method::DELETE, path, "application/json", &Value::Null)
             .body
     }
 
     /// Returns the server's time.
     pub(crate) fn now(&self) -> Timestamp {
-        self.ask(Method::GET, "/version", "application/json", &Value::Null)
+        self.ask(&Method::GET, "/version", "application/json", &Value::Null)
             .date
             .expect("API servers send their time")
     }

@@ -163,7 +163,7 @@ impl ControlPlane {
             &api_server_flags(&files, &ports, &key),
         )?;
         wait(&mut reaper, deadline, "kube-apiserver", || {
-            api.send(Method::GET, "/readyz", "application/json", Vec::new())
+            api.send(&Method::GET, "/readyz", "application/json", Vec::new())
                 .is_ok_and(|answer| answer.status.is_success())
         })?;
         for (program, flags) in followers(plane, &files, &ports) {
@@ -268,7 +268,7 @@ impl ControlPlane {
             );
             self.wait_for(&format!("GET {path}"), || {
                 self.api
-                    .send(Method::GET, &path, "application/json", Vec::new())
+                    .send(&Method::GET, &path, "application/json", Vec::new())
                     .is_ok_and(|answer| answer.status.is_success())
             });
         }

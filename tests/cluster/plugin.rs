@@ -96,10 +96,13 @@ impl Run {
 
 impl std::fmt::Display for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let code = self
+            .code
+            .map_or_else(|| "none".to_owned(), |code| code.to_string());
         write!(
             f,
-            "$ {}\nexit {:?}\n--- stdout\n{}\n--- stderr\n{}",
-            self.line, self.code, self.stdout, self.stderr
+            "$ {}\nexit {code}\n--- stdout\n{}\n--- stderr\n{}",
+            self.line, self.stdout, self.stderr
         )
     }
 }

@@ -153,23 +153,21 @@ impl State {
             .await?;
         let (head, body) = response.into_parts();
         let bytes = body.collect_bytes().await?.to_vec();
-        let mut text = format!(
-            "HTTP/1.1 {}\r\ncontent-length: {}\r\n",
-            head.status,
-            bytes.len()
-        );
+        let mut lines = vec![
+            format!("HTTP/1.1 {}", head.status),
+            format!("content-length: {}", bytes.len()),
+        ];
         for (name, value) in &head.headers {
             let value = value.to_str()?;
             match name.as_str() {
-                "date" => text += &format!("date: {}\r\n", self.moved(value)?),
+                "date" => lines.push(format!("date: {}", self.moved(value)?)),
                 "content-type" | "retry-after" | "warning" => {
-                    text += &format!("{name}: {value}\r\n");
+                    lines.push(format!("{name}: {value}"));
                 }
                 _ => {}
             }
         }
-        text += "\r\n";
-        Ok((text, bytes))
+        Ok((lines.join("\r\n") + "\r\n\r\n", bytes))
     }
 
     fn moved(&self, date: &str) -> Result<String, Box<dyn std::error::Error>> {

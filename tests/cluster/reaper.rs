@@ -24,6 +24,8 @@ rm -rf "$1"
 
 /// A folder of data and the programs that use it.
 pub(crate) struct Reaper {
+    /// Outlives this process by a moment, so nobody waits for it.
+    _shell: Child,
     input: ChildStdin,
     data: PathBuf,
     logs: PathBuf,
@@ -50,6 +52,7 @@ impl Reaper {
         let input = shell.stdin.take().expect("it was asked for");
         std::fs::create_dir_all(&logs).expect("the folder of the logs can be made");
         Self {
+            _shell: shell,
             input,
             data,
             logs,

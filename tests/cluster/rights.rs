@@ -42,7 +42,7 @@ fn make(plane: &ControlPlane, path: &str, object: &Value) {
     let answer = plane
         .api()
         .send(
-            Method::POST,
+            &Method::POST,
             path,
             "application/json",
             object.to_string().into_bytes(),
@@ -157,8 +157,13 @@ fn wait_for_rights(
     let own = Api::new(plane.url(), Some(token));
     for resource in resources {
         plane.wait_for(&format!("the right to list {resource}"), || {
-            own.send(Method::GET, &path(resource), "application/json", Vec::new())
-                .is_ok_and(|answer| answer.status.is_success())
+            own.send(
+                &Method::GET,
+                &path(resource),
+                "application/json",
+                Vec::new(),
+            )
+            .is_ok_and(|answer| answer.status.is_success())
         });
     }
 }
