@@ -41,12 +41,22 @@ pub(super) fn open_questions(case: &Case<'_, '_>) -> Vec<Inconclusive> {
         .tasks()
         .filter(|task| task.situation == Situation::UnknownPhase)
         .collect();
-    if let Some(first) = unknown.first() {
+    if !unknown.is_empty() {
+        let phases: BTreeSet<&str> = unknown
+            .iter()
+            .map(|task| task.task.phase.as_str())
+            .collect();
+        let phases: Vec<String> = phases
+            .iter()
+            .take(3)
+            .map(|phase| format!("{phase:.40}"))
+            .collect();
         open.push(critical(format!(
-            "{} of {} is in phase {:.40}, which is not known",
+            "{} of {} tasks {} in a phase that is not known ({})",
             unknown.len(),
             case.snapshot.tasks.len(),
-            first.task.phase.as_str(),
+            if unknown.len() == 1 { "is" } else { "are" },
+            phases.join(", "),
         )));
     }
     // Offline an empty answer is as likely an input that lacks the tasks as a cluster that has none.

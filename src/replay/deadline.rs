@@ -63,12 +63,8 @@ pub(super) fn of(
                 }
                 .to_owned(),
                 reason,
-                message: format!(
-                    "{} {} was not read",
-                    reference.kind.as_str(),
-                    reference.name
-                ),
-                effect: "the deadline of its tasks is not known".to_owned(),
+                message: format!("{} {}", reference.kind.as_str(), reference.name),
+                effect: "the deadlines of their tasks are not known".to_owned(),
             };
             return (None, Some(gap));
         }

@@ -145,13 +145,26 @@ fn of_agent(snapshot: &Snapshot, agent: &NodeAgent, node_name: &str) -> NodeLimi
         Observed::Absent | Observed::Unknown(_) => LabelState::Unreadable,
     };
     let configured = configured_limit(&agent.profile, &state, labels);
-    let drift = drift(
+    let mut drift = drift(
         snapshot,
         agent,
         found.and_then(Observed::seen),
         node.seen(),
         &keys,
     );
+    // What would end an agent that starts now is not what the running one read.
+    if drift.is_empty()
+        && agent.pod_works()
+        && configured.may_exit()
+        && configured.numbers().is_empty()
+        && let Some(name) = name
+    {
+        drift.push(Drift {
+            object: ObjectRef::namespaced("ConfigMap", &snapshot.namespace, name),
+            changed: None,
+            what: "data".to_owned(),
+        });
+    }
     let assumed = assumed_unchanged(agent, name, found, node.seen(), &keys);
     let limit = in_force(agent, name, &state, &configured, drift, assumed);
     let prepare_queue = prepare_queue(agent, found, &keys, &limit);
@@ -253,7 +266,7 @@ fn drift(
     {
         drift.push(Drift {
             object: ObjectRef::namespaced("ConfigMap", &snapshot.namespace, &map.name),
-            changed,
+            changed: Some(changed),
             what: "data".to_owned(),
         });
     }
@@ -263,7 +276,7 @@ fn drift(
             if let Some(changed) = written.filter(|changed| *changed > start) {
                 drift.push(Drift {
                     object: ObjectRef::cluster("Node", &node.name),
-                    changed,
+                    changed: Some(changed),
                     what: format!("label {key}"),
                 });
             }

@@ -198,8 +198,8 @@ pub enum LimitBasis {
 pub struct Drift {
     /// The ConfigMap or Node.
     pub object: crate::velero::ObjectRef,
-    /// When it changed.
-    pub changed: Timestamp,
+    /// When it changed; `None` where only that it did is known.
+    pub changed: Option<Timestamp>,
     /// What changed: `data`, or a label key.
     pub what: String,
 }

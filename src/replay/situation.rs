@@ -12,7 +12,7 @@ use super::{
 use crate::snapshot::{
     Cancel, ContainerState, Exposing, ManagedFields, Observed, Pod, Snapshot, Task,
 };
-use crate::velero::profile::{CancelOverdue, StartTimestamp, Worker};
+use crate::velero::profile::{CancelHandling, CancelOverdue, StartTimestamp, Worker};
 use crate::velero::{
     DEFAULT_OPERATION_TIMEOUT_SECONDS, NODE_AGENT_MANAGER, Phase, Profile, TaskKind, TaskRef,
 };
@@ -39,6 +39,10 @@ const STALLED_SECONDS: i64 = 15 * 60;
 
 /// How long a task may stand at 100 %: the repository is flushed and indexed after the last byte.
 const FLUSH_SECONDS: i64 = 60 * 60;
+
+/// After so long an agent of v1.17 on has ended every Canceling task that it found when it started: five
+/// minutes of delay and a look every minute.
+const FORCED_BY_NOW_SECONDS: i64 = 7 * 60;
 
 /// Looks at every unfinished task.
 pub(super) fn of_all<'s>(
@@ -171,6 +175,7 @@ impl<'s> Look<'_, 's> {
             pod,
             agent_start,
             last_write,
+            now: self.snapshot.taken_at,
         };
         let situation = self.situation(&facts);
         let entry = entry(&facts, situation);
@@ -329,10 +334,11 @@ impl<'s> Look<'_, 's> {
                     }
                     _ => (ended, END_PHASE_SECONDS),
                 };
-                if self.age(since).is_some_and(|age| age > limit) {
-                    Situation::PodEnded
-                } else {
-                    Situation::PodEnding
+                match self.age(since) {
+                    Some(age) if age > limit => Situation::PodEnded,
+                    Some(_) => Situation::PodEnding,
+                    // It has ended, and does not say when: the end phase cannot be told from a hang.
+                    None => Situation::PodUnreadable,
                 }
             }
             Observed::Seen(_) => Situation::Ordinary,
@@ -522,6 +528,7 @@ struct Facts<'p, 's> {
     pod: Observed<&'s Pod>,
     agent_start: Option<Timestamp>,
     last_write: Option<Timestamp>,
+    now: Timestamp,
 }
 
 /// Returns the contract's lastWrite: the managedFields time of the node-agents, else the newest of the
@@ -539,6 +546,21 @@ fn last_write(task: &Task) -> Option<Timestamp> {
         .flatten()
         .max()
     })
+}
+
+/// Whether a Canceling task was last written before its agent started. Without managedFields the last
+/// write is only known to be no earlier than the task's own timestamps; where the delay rule would have
+/// ended a forgotten task by now, one that is still Canceling is not forgotten.
+fn is_forgotten(facts: &Facts<'_, '_>) -> bool {
+    let Some(start) = facts.agent_start else {
+        return false;
+    };
+    let written_before = facts.last_write.is_some_and(|write| write < start);
+    let delay_rule = facts.profile.cancel == CancelHandling::ForcedAfterDelay;
+    let forced_by_now = delay_rule
+        && facts.task.writes.managed_fields == ManagedFields::LeftOut
+        && facts.now.duration_since(start).as_secs() >= FORCED_BY_NOW_SECONDS;
+    written_before && !forced_by_now
 }
 
 fn entry(facts: &Facts<'_, '_>, situation: Situation) -> SlotEntry {
@@ -559,10 +581,7 @@ fn entry(facts: &Facts<'_, '_>, situation: Situation) -> SlotEntry {
     match facts.task.phase {
         Phase::InProgress => SlotEntry::Holds,
         Phase::Canceling => {
-            if facts
-                .agent_start
-                .is_some_and(|start| facts.last_write.is_some_and(|write| write < start))
-            {
+            if is_forgotten(facts) {
                 SlotEntry::Forgotten
             } else {
                 SlotEntry::Holds

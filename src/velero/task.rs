@@ -1,5 +1,6 @@
 //! The four task kinds, their phases, and how a task is named.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// One of the four custom resources through which Velero moves volume data.
@@ -117,8 +118,8 @@ impl fmt::Display for TaskKind {
     }
 }
 
-/// Names one task. Ordered by kind, namespace, name: the order of every list that is shown.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Names one task. Ordered by name, then kind: the order of every list that is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRef {
     /// The kind of the custom resource.
     pub kind: TaskKind,
@@ -128,6 +129,18 @@ pub struct TaskRef {
     pub name: String,
 }
 
+impl Ord for TaskRef {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.name, self.kind, &self.namespace).cmp(&(&other.name, other.kind, &other.namespace))
+    }
+}
+
+impl PartialOrd for TaskRef {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Display for TaskRef {
     /// Writes `DataUpload velero/du-1`, the form used in evidence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,8 +148,8 @@ impl fmt::Display for TaskRef {
     }
 }
 
-/// Names any object, tasks included.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Names any object, tasks included. Ordered by name, then kind, then namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRef {
     /// The `kind`, such as `Pod`.
     pub kind: String,
@@ -165,6 +178,18 @@ impl ObjectRef {
             namespace: None,
             name: name.to_owned(),
         }
+    }
+}
+
+impl Ord for ObjectRef {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.name, &self.kind, &self.namespace).cmp(&(&other.name, &other.kind, &other.namespace))
+    }
+}
+
+impl PartialOrd for ObjectRef {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

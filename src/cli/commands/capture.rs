@@ -34,7 +34,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     if !args.no_redact {
         return Err(Error::usage(anyhow!(
-            "redaction is not there yet: the file would hold names, labels, node names and messages as they are"
+            "redaction is not there yet: the file would hold objects as they are, with names, labels, \
+             annotations, messages, and the arguments and environment of pods"
         ))
         .hint("if that is fine, add --no-redact. Secrets are never read"));
     }
@@ -44,12 +45,15 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         source.capture.manifest.taken_at = args.source.now;
         source.capture.manifest.now_from = crate::capture::NowFrom::Flag;
     }
+    // What no agent reads may hold anything, passwords included.
+    source.capture.retain_relevant_config_maps();
     if args.file == Path::new("-") {
         ui.answer(|out| format::write(&source.capture, out))?;
     } else {
         write_file(&source.capture, &args.file)?;
         ui.say(&format!(
-            "Wrote {}. It holds names, labels, node names and messages as they are.",
+            "Wrote {}. It holds objects as they are: names, labels, annotations, messages, and the arguments \
+             and environment of pods.",
             args.file.display()
         ));
     }

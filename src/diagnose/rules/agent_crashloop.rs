@@ -96,7 +96,8 @@ fn shows_a_crash(case: &Case<'_, '_>, agent: &NodeAgent) -> bool {
             // One that is ready and has lived longer than the one before is cured.
             let cured = container.ready == Ready::Yes
                 && has_outlived(case, *started_at, container.last_end.as_ref());
-            often && !cured
+            let killed = container.ready == Ready::No && ends(agent).any(is_out_of_memory);
+            (often && !cured) || killed
         }
         ContainerState::Waiting { reason, .. } if reason == "CrashLoopBackOff" => true,
         ContainerState::Waiting { .. } | ContainerState::Terminated(_) | ContainerState::None => {

@@ -71,7 +71,10 @@ fn ended<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
         .filter_map(|task| {
             let at = ends::ended_at(task)?;
             let agent = starter(case, task, at);
-            (case.age(at) < ends::RECENT_SECONDS && is_restart(case, task, agent)).then(|| Harmed {
+            let started = agent.and_then(|agent| agent.started_at);
+            let recent = case.age(at) < ends::RECENT_SECONDS
+                && started.is_none_or(|start| case.age(start) < ends::RECENT_SECONDS);
+            (recent && is_restart(case, task, agent)).then(|| Harmed {
                 task,
                 agent,
                 evidence: words::task_field(task, ".status.message", &task.message),

@@ -12,10 +12,12 @@ use crate::velero::profile::KnownBug;
 use crate::velero::{ObjectRef, Phase, TaskKind};
 
 /// The phases in which a Backup waits for its tasks (v1.17.2 `pkg/apis/velero/v1/backup_types.go`).
-const WAITING: [&str; 3] = [
+const WAITING: [&str; 5] = [
     "InProgress",
     "WaitingForPluginOperations",
     "WaitingForPluginOperationsPartiallyFailed",
+    "Finalizing",
+    "FinalizingPartiallyFailed",
 ];
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {

@@ -6,6 +6,7 @@ use super::words;
 use crate::diagnose::case::Case;
 use crate::diagnose::finding::{Confidence, Finding, FindingId, Severity};
 use crate::replay::{SlotEntry, TaskReplay};
+use crate::snapshot::ManagedFields;
 use crate::velero::TaskRef;
 
 /// Groups the tasks that a rule is about by node; a task whose node is not known stands under `None`.
@@ -45,6 +46,19 @@ pub(super) fn finding(
     finding.tasks = references(tasks);
     finding.deadline = case.earliest_deadline(&finding.tasks);
     finding
+}
+
+/// Returns a confidence for what rests on the last write of some tasks: without managedFields that time
+/// is only a lower bound, and a task whose last write is still to come looks the same.
+pub(super) fn by_last_write(tasks: &[&TaskReplay<'_>], confidence: Confidence) -> Confidence {
+    let known = tasks
+        .iter()
+        .all(|task| task.task.writes.managed_fields == ManagedFields::Present);
+    if known {
+        confidence
+    } else {
+        Confidence::Possible
+    }
 }
 
 /// Returns those that wait for a slot of the node.

@@ -68,6 +68,11 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 "empties the node-agent's memory: the cancel is looked at anew",
             )
         }));
+        if finding.actions.is_empty() {
+            finding
+                .actions
+                .extend(tasks.first().map(|task| words::touch(&task.task.reference)));
+        }
         out.findings.push(finding);
     }
 }

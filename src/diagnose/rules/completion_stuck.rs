@@ -147,7 +147,17 @@ fn finding(
         Severity::Critical,
         tasks
             .iter()
-            .map(|task| trace(case, task).map_or(Confidence::Likely, |trace| trace.confidence()))
+            .map(|task| {
+                trace(case, task).map_or_else(
+                    || match task.pod {
+                        Observed::Seen(_) => Confidence::Likely,
+                        Observed::Absent | Observed::Unknown(_) => {
+                            broken::by_last_write(&[task], Confidence::Likely)
+                        }
+                    },
+                    |trace| trace.confidence(),
+                )
+            })
             .min()
             .unwrap_or(Confidence::Likely),
         node,

@@ -12,13 +12,12 @@ use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Drift, LimitBasis, NodeReplay};
 use crate::snapshot::NodeAgent;
-use crate::velero::profile::ConfigMapRead;
 use crate::velero::{ObjectRef, TaskRef};
 
 struct Stale<'a, 's> {
     node: &'a NodeReplay<'s>,
     agent: &'s NodeAgent,
-    changed: Timestamp,
+    changed: Option<Timestamp>,
     what: String,
 }
 
@@ -29,7 +28,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         let Some(agent) = node.agent else {
             continue;
         };
-        for drift in drifts(case, node, agent) {
+        for drift in drifts(node) {
             by_object.entry(drift.object).or_default().push(Stale {
                 node,
                 agent,
@@ -43,12 +42,12 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     }
 }
 
-fn drifts(case: &Case<'_, '_>, node: &NodeReplay<'_>, agent: &NodeAgent) -> Vec<Drift> {
+fn drifts(node: &NodeReplay<'_>) -> Vec<Drift> {
     match &node.limit.basis {
         LimitBasis::Drifted(drifts) => drifts.clone(),
         // The log gives the number in force, so that the drift hides nothing; it is there all the same.
         LimitBasis::Logged if node.limit.in_force != node.limit.configured_now => {
-            changed_config_map(case, agent).into_iter().collect()
+            node.limit.drift.clone()
         }
         LimitBasis::Logged
         | LimitBasis::Proven
@@ -57,24 +56,12 @@ fn drifts(case: &Case<'_, '_>, node: &NodeReplay<'_>, agent: &NodeAgent) -> Vec<
     }
 }
 
-fn changed_config_map(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Drift> {
-    let ConfigMapRead::Named(name) = agent.profile.config_map(agent.config_map_flag.as_deref())
-    else {
-        return None;
-    };
-    let map = case.snapshot.config_map(name).seen()?;
-    let changed = map.data_written.or(map.created)?;
-    (changed > agent.started_at?).then(|| Drift {
-        object: ObjectRef::namespaced("ConfigMap", &case.snapshot.namespace, name),
-        changed,
-        what: "data".to_owned(),
-    })
-}
-
 fn finding(case: &Case<'_, '_>, object: &ObjectRef, stale: &[Stale<'_, '_>]) -> Finding {
     let nodes: Vec<&str> = stale.iter().map(|one| one.node.node.as_str()).collect();
-    let changed = stale.iter().map(|one| one.changed).min();
-    let ago = words::span(changed.map_or(0, |time| case.age(time)));
+    let changed = stale.iter().filter_map(|one| one.changed).min();
+    let ago = changed.map_or_else(String::new, |time| {
+        format!(" {} ago", words::span(case.age(time)))
+    });
     let mut affects: Vec<TaskRef> = stale
         .iter()
         .flat_map(|one| one.node.waiting())
@@ -87,7 +74,7 @@ fn finding(case: &Case<'_, '_>, object: &ObjectRef, stale: &[Stale<'_, '_>]) -> 
         Severity::Warning,
         case.cap(Confidence::Certain),
         format!(
-            "{object} changed {ago} ago, after the node-agent of {} {} had started: {} still {} the old configuration.",
+            "{object} changed{ago}, after the node-agent of {} {} had started: {} still {} the old configuration.",
             words::verb(nodes.len(), "node", "nodes"),
             words::names(nodes.iter().copied()),
             words::verb(nodes.len(), "it", "they"),
@@ -107,7 +94,10 @@ fn evidence(object: &ObjectRef, stale: &[Stale<'_, '_>]) -> Vec<Evidence> {
     if let Some(first) = stale.first() {
         evidence.push(Evidence::field(
             format!("{object} change of {}", first.what),
-            first.changed.to_string(),
+            first.changed.map_or_else(
+                || "since the start: what is there now would not let a node-agent start".to_owned(),
+                |changed| changed.to_string(),
+            ),
         ));
     }
     for one in stale.iter().take(words::EVIDENCE_SHOWN) {

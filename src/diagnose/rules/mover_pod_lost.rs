@@ -37,14 +37,19 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             case,
             FindingId::MoverPodLost,
             Severity::Critical,
-            Confidence::Certain,
+            broken::by_last_write(&tasks, Confidence::Certain),
             node,
             &tasks,
             format!(
-                "{} {} on, but {} mover pod is gone: only the deadline ends it, and the slot stays held until the node-agent restarts{}",
+                "{} {} on, but {} mover pod is gone: {}{}",
                 words::tasks(&names),
                 words::verb(names.len(), "runs", "run"),
                 words::verb(names.len(), "its", "each"),
+                if broken::any_holds(&tasks) {
+                    "only the deadline ends it, and the slot stays held until the node-agent restarts"
+                } else {
+                    "nothing works on it any more, and it holds no slot"
+                },
                 broken::behind(&waiting),
             ),
         );

@@ -8,7 +8,7 @@ use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{
-    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TimeFrom, Working, is_healthy,
+    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TimeFrom, Working, is_healthy, target_pod,
 };
 use crate::snapshot::{Pod, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
@@ -95,17 +95,32 @@ fn shares(pools: &[&Pool<'_>], kind: TaskKind) -> bool {
     pools.iter().any(|pool| pool.kinds.contains(&kind))
 }
 
-/// Returns the tasks that hold a slot nobody knows where, and those in a phase that nobody knows, each
-/// with its node: up to v1.16 a PodVolumeRestore is on the node of its target pod, which is in the
-/// application's namespace.
+/// Returns the tasks that hold a slot nobody knows where, or held one within the threshold, and those in
+/// a phase that nobody knows, each with its node: up to v1.16 a PodVolumeRestore is on the node of its
+/// target pod, which is in the application's namespace.
 fn unplaced_holders<'a>(case: &Case<'a, '_>) -> Vec<(&'a TaskRef, Option<&'a str>)> {
-    case.tasks()
+    let unfinished = case
+        .tasks()
         .filter(|task| {
             task.situation == Situation::UnknownPhase
                 || (task.node.is_none() && task.entry == SlotEntry::Holds)
         })
-        .map(|task| (&task.task.reference, task.node.as_deref()))
-        .collect()
+        .map(|task| (&task.task.reference, task.node.as_deref()));
+    let just_ended = case
+        .snapshot
+        .tasks
+        .values()
+        .filter(|task| {
+            task.phase.is_final() && task.status_node.is_none() && task.spec_node.is_none()
+        })
+        .filter(|task| task.reference.kind == TaskKind::PodVolumeRestore)
+        .filter(
+            |task| matches!((task.started, task.completed), (Some(from), Some(to)) if from < to),
+        )
+        .filter(|task| !case.older_than(task.completed, case.threshold()))
+        .filter(|task| target_pod(case.snapshot, task).seen().is_none())
+        .map(|task| (&task.reference, None));
+    unfinished.chain(just_ended).collect()
 }
 
 /// The rows of the table that say something.

@@ -158,6 +158,19 @@ pub(in crate::diagnose) fn show_task(task: &TaskRef) -> Action {
     }
 }
 
+/// The command that makes every node-agent look at a task again: an annotation is an Update event.
+pub(in crate::diagnose) fn touch(task: &TaskRef) -> Action {
+    Action {
+        command: format!(
+            "kubectl annotate {}.velero.io {{ns}} {} velero-slots/touched=\"$(date)\" --overwrite",
+            task.kind.plural(),
+            task.name
+        ),
+        effect: "makes the node-agents look at the task again".to_owned(),
+        risk: "none: nothing but an annotation is written".to_owned(),
+    }
+}
+
 /// The command that describes a pod with its events.
 pub(in crate::diagnose) fn describe_pod(name: &str) -> Action {
     Action {

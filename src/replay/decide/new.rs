@@ -16,6 +16,9 @@ impl<'s> Look<'_, 's> {
         } else {
             task.node.as_deref()
         };
+        if let Some(step) = self.cancel_without_owner(task) {
+            return step;
+        }
         if !(kind == TaskKind::PodVolumeRestore && owner.is_none())
             && let Some(step) = self.without_agent(owner)
         {

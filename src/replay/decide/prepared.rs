@@ -25,6 +25,9 @@ impl<'s> Look<'_, 's> {
                 "the node-agent already runs this task: it answers each look with \"Cancellable data path is already started\"",
             );
         }
+        if let Some(step) = self.cancel_without_owner(task) {
+            return step;
+        }
         if let Some(step) = self.without_agent(task.node.as_deref()) {
             return step;
         }
@@ -131,7 +134,11 @@ impl<'s> Look<'_, 's> {
                         Gate::Slot,
                         Verb::Admit,
                         Self::requeue(task),
-                        format!("in progress {held} of {limit}: a slot is free"),
+                        if held < limit {
+                            format!("in progress {held} of {limit}: a slot is free")
+                        } else {
+                            format!("in progress {held} of {limit}: this release refuses only at the limit, not above it")
+                        },
                     )
                     .since(since)
                 }

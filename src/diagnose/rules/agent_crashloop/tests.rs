@@ -24,7 +24,7 @@ fn an_agent_that_says_its_config_map_is_not_found_is_a_certain_crash() {
     assert_eq!(found[0].node.as_deref(), Some("node-a"));
     assert_eq!(found[0].since, Some(ago(60).parse().unwrap()));
     assert_eq!(blocker_names(&found[0]), ["node-agent-node-a"]);
-    assert_eq!(task_names(&found[0]), ["du-1", "dd-1", "pvb-1", "pvr-1"]);
+    assert_eq!(task_names(&found[0]), ["dd-1", "du-1", "pvb-1", "pvr-1"]);
 }
 
 #[test]
