@@ -231,7 +231,8 @@ fn stuck(
     let since = words::earliest(pools.iter().map(|pool| pool.spare_since));
     let ghosts = ghosts(case, node);
     let limit_known = limit_known(node, pools);
-    let traced = slot_cause::of(case, node, pools, limit_known);
+    let traced = slot_cause::of(case, node, pools, limit_known)
+        .or_else(|| slot_cause::objects::busy_worker(case, node, pools));
     let severity = if id == FindingId::PreparedStuck {
         Severity::Critical
     } else {

@@ -366,6 +366,7 @@ impl<'s> Traces<'_, '_, 's> {
     }
 }
 
+pub(super) mod objects;
 mod worker;
 
 #[cfg(test)]
