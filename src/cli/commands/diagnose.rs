@@ -35,10 +35,22 @@ pub(crate) struct Args {
     )]
     fail_on: FailOnChoice,
     /// Whether logs of node-agents are read from a cluster where they would decide something
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Analysis"
+    )]
     logs: TracesChoice,
     /// Whether metrics of node-agents are read from a cluster where they would decide something
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Analysis"
+    )]
     metrics: TracesChoice,
 }
 
