@@ -1,13 +1,14 @@
 //! Tables as kubectl prints them: no borders, three blanks between columns, upper-case headers.
 //!
 //! Every decision about columns is made here. Where a table is wider than the terminal, whole columns go,
-//! in the order that each view states; a name is never cut, since it may have to be pasted.
+//! in the order that each view states; a name is never cut, since it may have to be pasted; what is
+//! longer than any name can be is.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell as ComfyCell, ContentArrangement, Table as ComfyTable};
 
-use super::screen::{Line, Span, Style};
-use super::{Headers, Terminal};
+use super::screen::{LONGEST, Line, Span, Style};
+use super::{Headers, Marks, Terminal};
 
 /// Blanks between two columns, as kubectl has them.
 const GAP: usize = 3;
@@ -72,7 +73,11 @@ impl<'c> Table<'c> {
 
     /// Adds a row: one cell for each column, in their order.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Span>) {
-        self.rows.push(cells.into_iter().collect());
+        let cells = cells
+            .into_iter()
+            .map(|cell| cell.cut(LONGEST, Marks::Ascii))
+            .collect();
+        self.rows.push(cells);
     }
 
     /// Lays the table out.

@@ -5,9 +5,16 @@ use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::Terminal;
-use super::screen::{Line, Style, cut, printable, wrap};
+use super::screen::{Line, Style, cut, printable, within, wrap};
 use super::words::{UNKNOWN, count, time};
 use crate::report::{GapReason, Head, NowFrom, SlotLimits, SourceType};
+
+/// Rows that a part of the context may take.
+const PART_ROWS: usize = 2;
+/// Rows that the short list of gaps may take.
+const GAP_ROWS: usize = 3;
+/// Rows that must be left beside a command on a first screen.
+const ROWS_BESIDE_NEXT: usize = 6;
 
 /// Writes which cluster, namespace, Velero, limit and time the answer is about.
 pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
@@ -21,6 +28,7 @@ pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
     let dot = terminal.marks.dot();
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
+        let part = cut(&part, terminal.width * PART_ROWS, terminal.marks);
         let longer = lines
             .last()
             .map(|line| format!("{line}{dot}{part}"))
@@ -116,13 +124,15 @@ pub(super) fn gaps_in_short(head: &Head, terminal: &Terminal) -> Vec<Line> {
         .iter()
         .map(|(reason, resources)| format!("{}: {}", words(*reason), resources.join(", ")))
         .collect();
-    let text = cut(&groups.join("; "), terminal.width * 2 - 40, terminal.marks);
-    wrap(
+    let room = (terminal.width * 2).saturating_sub(40);
+    let text = cut(&groups.join("; "), room, terminal.marks);
+    let lines = wrap(
         &Line::new("gaps: ", Style::Unknown),
         &format!("{text} (see -o wide)"),
         Style::Plain,
         terminal,
-    )
+    );
+    within(lines, GAP_ROWS, terminal)
 }
 
 /// Writes everything that could not be read, and what the answer lacks because of it.
@@ -184,4 +194,17 @@ const fn words(reason: GapReason) -> &'static str {
 /// Writes the next command. It is not wrapped: it will be pasted.
 pub(super) fn next(command: &str) -> Line {
     Line::new("next: ", Style::Dim).then(command, Style::Strong)
+}
+
+/// Writes the next command where the screen has room for it. A command is shown whole or not at all.
+pub(super) fn next_within(command: &str, room: usize, terminal: &Terminal) -> Line {
+    let line = next(command);
+    if line.rows(terminal) + ROWS_BESIDE_NEXT <= room {
+        line
+    } else {
+        Line::new("next: ", Style::Dim).then(
+            "a command too long for this screen: see -o wide",
+            Style::Plain,
+        )
+    }
 }

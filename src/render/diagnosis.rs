@@ -6,8 +6,8 @@
 
 use std::io::{self, Write};
 
-use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next};
-use super::screen::{Line, Style, cut, rows, wrap, write_lines};
+use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next_within};
+use super::screen::{Line, Style, cut, rows, within, wrap, write_lines};
 use super::status::SCREEN_ROWS;
 use super::words::{age, count, time};
 use super::{Marks, Terminal};
@@ -15,6 +15,8 @@ use crate::report::{DiagnosisReport, FindingRow, Severity, Verdict};
 
 /// Pieces of evidence of a finding on the first screen.
 const EVIDENCE_SHOWN: usize = 3;
+/// Rows that the headline of the first screen may take, and as many less one what is beside it unknown.
+const HEADLINE_ROWS: usize = 4;
 /// Rows that the sentence of the worst finding may take where there is no room for all of it.
 const SENTENCE_ROWS: usize = 4;
 
@@ -27,7 +29,8 @@ pub(super) fn table(
     let mut top = context(&report.head, terminal);
     top.extend(headline(report, terminal, Detail::Short));
     let mut bottom = gaps_in_short(&report.head, terminal);
-    bottom.extend(next_command(report));
+    let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
+    bottom.extend(next_command(report).map(|command| next_within(&command, room, terminal)));
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, fit(report, room, terminal), bottom].concat();
     write_lines(out, &lines, terminal)
@@ -68,7 +71,7 @@ fn headline(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> Ve
         Verdict::Unknown => (
             marks.unknown(),
             Style::Unknown,
-            format!("UNKNOWN: {}", lacking(report, detail)),
+            format!("UNKNOWN: {}", lacking(report, terminal, detail)),
         ),
         Verdict::Attention => (marks.warn(), Style::Warn, format!("ATTENTION: {counts}")),
         Verdict::Healthy if counts.is_empty() => (
@@ -90,10 +93,18 @@ fn headline(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> Ve
     } else {
         text
     };
-    let mut lines = wrap(
-        &Line::new(&format!("{mark} "), style),
-        &text,
-        style,
+    let most = |rows: usize| match detail {
+        Detail::Short => rows,
+        Detail::Everything => usize::MAX,
+    };
+    let mut lines = within(
+        wrap(
+            &Line::new(&format!("{mark} "), style),
+            &text,
+            style,
+            terminal,
+        ),
+        most(HEADLINE_ROWS),
         terminal,
     );
     let also_unclear = match report.verdict {
@@ -102,10 +113,14 @@ fn headline(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> Ve
         Verdict::Unknown => false,
     };
     if also_unclear {
-        lines.extend(wrap(
-            &Line::new(&format!("{} ", marks.unknown()), Style::Unknown),
-            &format!("beside that UNKNOWN: {}", lacking(report, detail)),
-            Style::Unknown,
+        lines.extend(within(
+            wrap(
+                &Line::new(&format!("{} ", marks.unknown()), Style::Unknown),
+                &format!("beside that UNKNOWN: {}", lacking(report, terminal, detail)),
+                Style::Unknown,
+                terminal,
+            ),
+            most(HEADLINE_ROWS - 1),
             terminal,
         ));
     } else if report.verdict == Verdict::Unknown && !counts.is_empty() {
@@ -118,7 +133,7 @@ fn headline(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> Ve
 }
 
 /// Says what is missing.
-fn lacking(report: &DiagnosisReport, detail: Detail) -> String {
+fn lacking(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> String {
     let mut reasons: Vec<String> = hidden_tasks(&report.head).into_iter().collect();
     reasons.extend(report.inconclusive.iter().cloned());
     match (reasons.as_slice(), detail) {
@@ -128,7 +143,7 @@ fn lacking(report: &DiagnosisReport, detail: Detail) -> String {
         ([first, others @ ..], Detail::Short) => {
             format!(
                 "{} (and {} more)",
-                cut(first, 240, Marks::Unicode),
+                cut(first, 240, terminal.marks),
                 others.len()
             )
         }
@@ -217,18 +232,11 @@ fn worst_block(
 ) -> Vec<Line> {
     // Its next command is the last line of the screen.
     let full = full(row, report, terminal, Next::AtTheEnd);
-    if rows(&full, terminal) + usize::from(report.findings.len() > 1) <= room {
+    let room = room.saturating_sub(usize::from(report.findings.len() > 1));
+    if rows(&full, terminal) <= room {
         return full;
     }
-    let mut short = short(row, terminal);
-    if rows(&short, terminal) > SENTENCE_ROWS + 1 {
-        short.truncate(SENTENCE_ROWS);
-        short.push(Line::new(
-            &format!("  {} (use -o wide)", terminal.marks.more()),
-            Style::Dim,
-        ));
-    }
-    short
+    within(short(row, terminal), room.min(SENTENCE_ROWS + 1), terminal)
 }
 
 /// Whether the next command of a finding is told with it.
@@ -400,21 +408,21 @@ fn everything(row: &FindingRow, report: &DiagnosisReport, terminal: &Terminal) -
 }
 
 /// The command of the worst finding; without one, a look at everything where something is not known.
-fn next_command(report: &DiagnosisReport) -> Option<Line> {
+fn next_command(report: &DiagnosisReport) -> Option<String> {
     let action = report
         .findings
         .first()
         .and_then(|row| row.finding.actions.first());
     if let Some(action) = action {
-        return Some(next(&action.command));
+        return Some(action.command.clone());
     }
     match report.verdict {
-        Verdict::Unknown | Verdict::Stuck | Verdict::Attention => Some(next(
-            &report
+        Verdict::Unknown | Verdict::Stuck | Verdict::Attention => Some(
+            report
                 .head
                 .pins
                 .reading_command("diagnose -o wide", &report.head.namespace),
-        )),
+        ),
         Verdict::Healthy => None,
     }
 }

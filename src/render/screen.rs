@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use owo_colors::{OwoColorize as _, Style as Ansi};
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::json::must_escape;
 use super::{Color, Marks, Terminal};
@@ -80,6 +80,14 @@ impl Span {
         }
     }
 
+    /// Cuts a text that is longer than any name can be.
+    pub(super) fn cut(self, width: usize, marks: Marks) -> Self {
+        Self {
+            text: cut(&self.text, width, marks),
+            style: self.style,
+        }
+    }
+
     /// Returns the printable text.
     pub(super) fn text(&self) -> &str {
         &self.text
@@ -129,6 +137,28 @@ impl Line {
         self.width().div_ceil(terminal.width.max(1)).max(1)
     }
 
+    /// Cuts it to a width, and marks the cut.
+    fn cut(self, width: usize, marks: Marks) -> Self {
+        let mut room = width;
+        let mut kept = Self::default();
+        for span in self.spans {
+            if room == 0 {
+                break;
+            }
+            let text = cut(&span.text, room, marks);
+            room = if text == span.text {
+                room.saturating_sub(text.width())
+            } else {
+                0
+            };
+            kept.push(Span {
+                text,
+                style: span.style,
+            });
+        }
+        kept
+    }
+
     fn write(&self, out: &mut dyn Write, color: Color) -> io::Result<()> {
         for span in &self.spans {
             match (color, span.style.ansi()) {
@@ -157,20 +187,27 @@ pub(super) fn write_lines(
 }
 
 /// Breaks a text between words so that each line fits. The first line begins with `first`, the others with
-/// as many blanks. A word that is longer than a line is not cut: it may have to be pasted.
+/// as many blanks. A word that is longer than a line is not cut: it may have to be pasted. One that is
+/// longer than any name can be is.
 pub(super) fn wrap(first: &Line, text: &str, style: Style, terminal: &Terminal) -> Vec<Line> {
     let indent = first.width();
     let room = terminal.width.saturating_sub(indent).max(20);
     let mut lines = Vec::new();
     let mut current = String::new();
+    let mut taken = 0;
     for word in printable(text).split_whitespace() {
-        if !current.is_empty() && current.width() + 1 + word.width() > room {
+        let word = cut(word, LONGEST, terminal.marks);
+        let width = word.width();
+        if !current.is_empty() && taken + 1 + width > room {
             lines.push(std::mem::take(&mut current));
+            taken = 0;
         }
         if !current.is_empty() {
             current.push(' ');
+            taken += 1;
         }
-        current.push_str(word);
+        current.push_str(&word);
+        taken += width;
     }
     lines.push(current);
     lines
@@ -187,24 +224,62 @@ pub(super) fn wrap(first: &Line, text: &str, style: Style, terminal: &Terminal) 
         .collect()
 }
 
-/// Cuts a text to a width, and marks the cut.
+/// Columns of the longest cell or word that is shown whole: more than a namespace and a name can have.
+pub(super) const LONGEST: usize = 1024;
+/// Characters for each column of a cut text. Marks that take no column of their own would else never
+/// fill the room.
+const CHARS_PER_COLUMN: usize = 4;
+
+/// Cuts a text to a width, and marks the cut. The work is linear in the text.
 pub(super) fn cut(text: &str, width: usize, marks: Marks) -> String {
     let text = printable(text);
-    if text.width() <= width {
+    let most = width.saturating_mul(CHARS_PER_COLUMN);
+    if text.width() <= width && text.chars().count() <= most {
         return text;
     }
     let more = marks.more();
     let room = width.saturating_sub(more.width());
     let mut kept = String::new();
-    for c in text.chars() {
-        let mut next = kept.clone();
-        next.push(c);
-        if next.width() > room {
+    let mut taken = 0;
+    for c in text.chars().take(most) {
+        taken += c.width().unwrap_or(0);
+        if taken > room {
             break;
         }
-        kept = next;
+        kept.push(c);
     }
+    // A few sequences are wider than their characters; what is kept is short by now.
+    while kept.width() > room && kept.pop().is_some() {}
     kept + more
+}
+
+/// Keeps as many lines as take at most some rows of a terminal, and says where the rest is. Where not even
+/// the first line fits, it is cut: these are words to read and not to paste.
+pub(super) fn within(lines: Vec<Line>, most: usize, terminal: &Terminal) -> Vec<Line> {
+    if rows(&lines, terminal) <= most {
+        return lines;
+    }
+    let mut room = most.saturating_sub(1);
+    let mut kept = Vec::new();
+    for line in lines {
+        let taken = line.rows(terminal);
+        if taken <= room {
+            room -= taken;
+            kept.push(line);
+            continue;
+        }
+        if kept.is_empty() && room > 0 {
+            kept.push(line.cut(room * terminal.width, terminal.marks));
+        }
+        break;
+    }
+    if most > 0 {
+        kept.push(Line::new(
+            &format!("  {} (use -o wide)", terminal.marks.more()),
+            Style::Dim,
+        ));
+    }
+    kept
 }
 
 impl Marks {
@@ -308,5 +383,36 @@ mod tests {
     fn a_cut_counts_wide_characters_as_two_columns() {
         assert_eq!(cut("日本日本", 5, Marks::Unicode), "日本…");
         assert_eq!(cut("abc", 3, Marks::Ascii), "abc");
+    }
+
+    #[test]
+    fn marks_without_a_width_do_not_make_a_cut_text_long() {
+        // Six megabytes: work that is more than linear would not end.
+        let text = format!("a{}", "\u{301}".repeat(3_000_000));
+        let cut = cut(&text, 80, Marks::Unicode);
+        assert!(cut.chars().count() <= 321, "{}", cut.chars().count());
+        assert!(cut.ends_with('…'));
+    }
+
+    #[test]
+    fn a_word_that_can_be_no_name_is_cut() {
+        let lines = wrap(
+            &Line::new("  ", Style::Plain),
+            &"x".repeat(1_000_000),
+            Style::Plain,
+            &Terminal::default(),
+        );
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0].width(), 2 + LONGEST);
+    }
+
+    #[test]
+    fn lines_are_kept_by_rows_and_not_by_their_number() {
+        let terminal = Terminal::default();
+        let long = Line::new(&"x".repeat(400), Style::Plain);
+        for most in 0..8 {
+            let kept = within(vec![long.clone(), long.clone()], most, &terminal);
+            assert!(rows(&kept, &terminal) <= most, "{most}: {kept:?}");
+        }
     }
 }

@@ -6,8 +6,8 @@
 use std::io::{self, Write};
 
 use super::columns::{Column, Room, Table};
-use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next};
-use super::screen::{Line, Span, Style, rows, wrap, write_lines};
+use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next, next_within};
+use super::screen::{Line, Span, Style, cut, rows, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count};
 use super::{Marks, Terminal};
 use crate::report::{NodeRow, NodeVerdict, Progress, StatusReport, TaskRow, VeleroSeen};
@@ -67,7 +67,8 @@ pub(super) fn table(
     let mut bottom = Vec::new();
     bottom.extend(queue(report, terminal));
     bottom.extend(gaps_in_short(&report.head, terminal));
-    bottom.extend(next_command(report));
+    let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
+    bottom.extend(next_command(report).map(|command| next_within(&command, room, terminal)));
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, nodes(report, room, terminal), bottom].concat();
     write_lines(out, &lines, terminal)
@@ -92,7 +93,7 @@ pub(super) fn wide(
     }
     lines.extend(tasks(report, terminal));
     lines.extend(gaps_in_full(&report.head, terminal));
-    lines.extend(next_command(report));
+    lines.extend(next_command(report).as_deref().map(next));
     write_lines(out, &lines, terminal)
 }
 
@@ -116,7 +117,7 @@ fn headline(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
     if report.velero_seen == VeleroSeen::No {
         unclear.push(format!(
             "no node-agent and no task was seen in namespace {}",
-            report.head.namespace
+            cut(&report.head.namespace, terminal.width, marks)
         ));
     }
     unclear.extend(hidden_tasks(&report.head));
@@ -435,7 +436,7 @@ fn percent(progress: Progress) -> Option<String> {
     ))
 }
 
-fn next_command(report: &StatusReport) -> Option<Line> {
+fn next_command(report: &StatusReport) -> Option<String> {
     let head = &report.head;
     let trouble = report.nothing_answered()
         || report.head.hidden_tasks().next().is_some()
@@ -449,5 +450,5 @@ fn next_command(report: &StatusReport) -> Option<Line> {
     } else {
         return None;
     };
-    Some(next(&head.pins.reading_command(command, &head.namespace)))
+    Some(head.pins.reading_command(command, &head.namespace))
 }

@@ -117,6 +117,50 @@ fn a_finding_with_endless_words_leaves_the_screen_its_size() {
 }
 
 #[test]
+fn no_name_however_long_or_wide_makes_a_first_screen_longer() {
+    let names = [
+        "n".repeat(253),
+        "n".repeat(5000),
+        "節点".repeat(60),
+        "e\u{301}".repeat(5000),
+        "\u{301}".repeat(200_000),
+        "two words ".repeat(700),
+    ];
+    for name in &names {
+        let mut report = diagnosis(Verdict::Stuck, many_findings(30));
+        for row in &mut report.findings {
+            row.finding.node = Some(name.clone());
+            row.finding.summary = format!("Node {name} holds {name}.");
+            for evidence in &mut row.finding.evidence {
+                evidence.value.clone_from(name);
+            }
+            for action in &mut row.finding.actions {
+                action.command = format!("kubectl describe node {name} TAIL");
+            }
+        }
+        report.inconclusive = vec![format!("pod {name} could not be read"); 3];
+        report.head.gaps.push(refused(name));
+        let mut statuses = status(vec![node(name, NodeVerdict::Stuck, 1, 5); 30]);
+        statuses.head.gaps.push(refused(name));
+        for head in [&mut report.head, &mut statuses.head] {
+            head.namespace.clone_from(name);
+            head.velero_versions = vec![name.clone(); 3];
+            head.pins.context = Some(name.clone());
+        }
+        for shown in [
+            shown_diagnosis(&report, Format::Table, &Terminal::default()),
+            shown_status(&statuses, Format::Table, &Terminal::default()),
+        ] {
+            assert!(rows(&shown, 80) <= 24, "{}:\n{shown}", rows(&shown, 80));
+            // A command is whole, or it is not there.
+            let next = shown.lines().last().unwrap_or_default();
+            assert!(next.starts_with("next: "), "{shown}");
+            assert!(!next.contains('…'), "{next}");
+        }
+    }
+}
+
+#[test]
 fn at_60_columns_columns_go_and_names_stay() {
     let terminal = Terminal {
         width: 60,
