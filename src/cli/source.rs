@@ -186,9 +186,62 @@ fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, 
         pins: Pins {
             context,
             kubeconfig: args.cluster.kubeconfig.clone(),
+            cluster_flags: pinned_flags(&args.cluster),
             source_flags: Vec::new(),
         },
     })
+}
+
+/// Returns the flags that say which cluster and as whom, beside those that have a place of their own in
+/// [`Pins`]. The token stays out: follow-up commands are shown, logged and sent around.
+fn pinned_flags(args: &ClusterArgs) -> Vec<String> {
+    let server = args.server.as_deref().map(without_credentials);
+    let groups = args.as_groups.iter().map(|group| ("--as-group", group));
+    let extras = args
+        .as_user_extra
+        .iter()
+        .map(|extra| ("--as-user-extra", extra));
+    let mut flags: Vec<String> = [
+        ("--cluster", args.cluster.as_ref()),
+        ("--user", args.user.as_ref()),
+        ("--server", server.as_ref()),
+        ("--as", args.as_user.as_ref()),
+        ("--as-uid", args.as_uid.as_ref()),
+        (
+            "--certificate-authority",
+            args.certificate_authority.as_ref(),
+        ),
+        ("--client-certificate", args.client_certificate.as_ref()),
+        ("--client-key", args.client_key.as_ref()),
+        ("--tls-server-name", args.tls_server_name.as_ref()),
+    ]
+    .into_iter()
+    .filter_map(|(flag, value)| Some((flag, value?)))
+    .chain(groups)
+    .chain(extras)
+    .flat_map(|(flag, value)| [flag.to_owned(), value.clone()])
+    .collect();
+    if let Some(skip) = args.insecure_skip_tls_verify {
+        flags.push(format!("--insecure-skip-tls-verify={skip}"));
+    }
+    flags
+}
+
+/// Leaves a user and a password out of an address.
+fn without_credentials(address: &str) -> String {
+    let (scheme, rest) = address
+        .split_once("://")
+        .map_or(("", address), |(scheme, rest)| (scheme, rest));
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    if scheme.is_empty() {
+        format!("{host}{path}")
+    } else {
+        format!("{scheme}://{host}{path}")
+    }
 }
 
 /// Connects to the cluster that the flags name and does some work there, until Ctrl-C.
@@ -360,6 +413,25 @@ mod tests {
         assert_eq!(
             error.lines(),
             ["error: --now needs --from: with a cluster, now is the API server's time"]
+        );
+    }
+
+    #[test]
+    fn follow_ups_name_the_server_and_the_user_and_no_credential() {
+        let args = ClusterArgs {
+            server: Some("https://me:secret@10.0.0.1:6443/k8s".to_owned()),
+            cluster: Some("c".to_owned()),
+            user: Some("u".to_owned()),
+            as_user: Some("alice".to_owned()),
+            as_groups: vec!["g1".to_owned(), "g2".to_owned()],
+            token: Some("secret".to_owned()),
+            insecure_skip_tls_verify: Some(true),
+            ..ClusterArgs::default()
+        };
+        assert_eq!(
+            pinned_flags(&args).join(" "),
+            "--cluster c --user u --server https://10.0.0.1:6443/k8s --as alice --as-group g1 \
+             --as-group g2 --insecure-skip-tls-verify=true"
         );
     }
 

@@ -10,6 +10,7 @@ use crate::snapshot::{Gap, Snapshot};
 
 mod case;
 mod finding;
+pub(crate) mod paste;
 mod precedence;
 mod rules;
 mod traces;
@@ -107,7 +108,13 @@ pub fn diagnose(snapshot: &Snapshot, replay: &Replay<'_>) -> Diagnosis {
     } else {
         precedence::AnyAgent::None
     };
-    let findings = precedence::apply(proposals.findings, agents, &replay.prepare_queue.labelled);
+    let mut findings =
+        precedence::apply(proposals.findings, agents, &replay.prepare_queue.labelled);
+    for finding in &mut findings {
+        finding
+            .actions
+            .retain(|action| !action.command.contains(paste::NO_NAME));
+    }
     let mut inconclusive = proposals.inconclusive;
     inconclusive.extend(verdict::open_questions(&case));
     inconclusive.sort();

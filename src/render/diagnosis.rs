@@ -417,12 +417,10 @@ fn next_command(report: &DiagnosisReport) -> Option<String> {
         return Some(action.command.clone());
     }
     match report.verdict {
-        Verdict::Unknown | Verdict::Stuck | Verdict::Attention => Some(
-            report
-                .head
-                .pins
-                .reading_command("diagnose -o wide", &report.head.namespace),
-        ),
+        Verdict::Unknown | Verdict::Stuck | Verdict::Attention => report
+            .head
+            .pins
+            .reading_command("diagnose -o wide", &report.head.namespace),
         Verdict::Healthy => None,
     }
 }

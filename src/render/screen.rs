@@ -387,8 +387,8 @@ mod tests {
 
     #[test]
     fn marks_without_a_width_do_not_make_a_cut_text_long() {
-        // Six megabytes: work that is more than linear would not end.
-        let text = format!("a{}", "\u{301}".repeat(3_000_000));
+        // Work that is more than linear would not end.
+        let text = format!("a{}", "\u{301}".repeat(300_000));
         let cut = cut(&text, 80, Marks::Unicode);
         assert!(cut.chars().count() <= 321, "{}", cut.chars().count());
         assert!(cut.ends_with('…'));

@@ -450,5 +450,5 @@ fn next_command(report: &StatusReport) -> Option<String> {
     } else {
         return None;
     };
-    Some(head.pins.reading_command(command, &head.namespace))
+    head.pins.reading_command(command, &head.namespace)
 }

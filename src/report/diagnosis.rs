@@ -150,9 +150,14 @@ fn verdict_of_shown(diagnosis: &Diagnosis, findings: &[FindingRow]) -> Verdict {
 pub(super) fn row(finding: &Finding, snapshot: &Snapshot, pins: &Pins) -> FindingRow {
     let elapsed = |since: Timestamp| snapshot.taken_at.duration_since(since).as_secs().max(0);
     let mut finding = finding.clone();
-    for Action { command, .. } in &mut finding.actions {
-        *command = pins.fill(command, &snapshot.namespace);
-    }
+    finding.actions = finding
+        .actions
+        .into_iter()
+        .filter_map(|action| {
+            let command = pins.fill(&action.command, &snapshot.namespace)?;
+            Some(Action { command, ..action })
+        })
+        .collect();
     FindingRow {
         for_seconds: finding.since.map(elapsed),
         finding,

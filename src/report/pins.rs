@@ -1,5 +1,7 @@
 //! What every printed follow-up command carries, so that it is typed against the same cluster.
 
+use crate::diagnose::paste::{is_name, word};
+
 /// The namespace and the context that follow-up commands name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pins {
@@ -7,49 +9,49 @@ pub struct Pins {
     pub context: Option<String>,
     /// `--kubeconfig`, where the user gave it: the context is looked up there.
     pub kubeconfig: Option<String>,
+    /// kubectl's other flags that say which cluster and as whom, as the user gave them; never a credential.
+    pub cluster_flags: Vec<String>,
     /// The source flags of the present call, such as `--from dir`, for follow-up commands that only read.
     pub source_flags: Vec<String>,
 }
 
 impl Pins {
-    /// Returns `-n NAMESPACE`, and `--context CONTEXT` where there is one, quoted for a shell.
+    /// Returns `-n NAMESPACE`, and `--context CONTEXT` where there is one, quoted for a shell; `None`
+    /// where the namespace is no Kubernetes name, which would make another command of it.
     #[must_use]
-    pub fn flags(&self, namespace: &str) -> String {
-        let mut flags = format!("-n {}", shell_word(namespace));
+    pub fn flags(&self, namespace: &str) -> Option<String> {
+        if !is_name(namespace) {
+            return None;
+        }
+        let mut flags = format!("-n {}", word(namespace));
         if let Some(context) = &self.context {
             flags.push_str(" --context ");
-            flags.push_str(&shell_word(context));
+            flags.push_str(&word(context));
         }
         if let Some(kubeconfig) = &self.kubeconfig {
             flags.push_str(" --kubeconfig ");
-            flags.push_str(&shell_word(kubeconfig));
+            flags.push_str(&word(kubeconfig));
         }
-        flags
+        for flag in &self.cluster_flags {
+            flags.push(' ');
+            flags.push_str(&word(flag));
+        }
+        Some(flags)
     }
 
-    /// Fills the placeholder `{ns}` of a finding's command.
+    /// Fills the placeholder `{ns}` of a finding's command; `None` as with [`Self::flags`].
     #[must_use]
-    pub fn fill(&self, command: &str, namespace: &str) -> String {
-        command.replace("{ns}", &self.flags(namespace))
+    pub fn fill(&self, command: &str, namespace: &str) -> Option<String> {
+        Some(command.replace("{ns}", &self.flags(namespace)?))
     }
 
-    /// Returns a command of this plugin that reads the same source.
+    /// Returns a command of this plugin that reads the same source; `None` as with [`Self::flags`].
     #[must_use]
-    pub fn reading_command(&self, command: &str, namespace: &str) -> String {
+    pub fn reading_command(&self, command: &str, namespace: &str) -> Option<String> {
         let mut words = vec![format!("kubectl velero-slots {command}")];
-        words.extend(self.source_flags.iter().map(|word| shell_word(word)));
-        words.push(self.flags(namespace));
-        words.join(" ")
-    }
-}
-
-/// Quotes one word for a POSIX shell, where it needs that.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        words.extend(self.source_flags.iter().map(|flag| word(flag)));
+        words.push(self.flags(namespace)?);
+        Some(words.join(" "))
     }
 }
 
@@ -64,8 +66,9 @@ mod tests {
             ..Pins::default()
         };
         assert_eq!(
-            pins.fill("kubectl velero-slots restart --node a {ns}", "velero"),
-            "kubectl velero-slots restart --node a -n velero --context prod"
+            pins.fill("kubectl velero-slots restart --node a {ns}", "velero")
+                .as_deref(),
+            Some("kubectl velero-slots restart --node a -n velero --context prod")
         );
     }
 
@@ -76,8 +79,8 @@ mod tests {
             ..Pins::default()
         };
         assert_eq!(
-            pins.flags("velero"),
-            r"-n velero --context 'a'\''; rm -rf /'"
+            pins.flags("velero").as_deref(),
+            Some(r"-n velero --context 'a'\''; rm -rf /'")
         );
     }
 
@@ -88,8 +91,28 @@ mod tests {
             ..Pins::default()
         };
         assert_eq!(
-            pins.reading_command("diagnose", "velero"),
-            "kubectl velero-slots diagnose --from 'my dump' -n velero"
+            pins.reading_command("diagnose", "velero").as_deref(),
+            Some("kubectl velero-slots diagnose --from 'my dump' -n velero")
+        );
+    }
+
+    #[test]
+    fn a_namespace_that_is_an_option_gives_no_command() {
+        let pins = Pins::default();
+        assert_eq!(pins.flags("-A"), None);
+        assert_eq!(pins.fill("kubectl get pod {ns}", "--all"), None);
+        assert_eq!(pins.reading_command("diagnose", "a;b"), None);
+    }
+
+    #[test]
+    fn a_follow_up_goes_to_the_server_that_was_asked() {
+        let pins = Pins {
+            cluster_flags: vec!["--server".to_owned(), "https://a:6443".to_owned()],
+            ..Pins::default()
+        };
+        assert_eq!(
+            pins.flags("velero").as_deref(),
+            Some("-n velero --server https://a:6443")
         );
     }
 }

@@ -174,7 +174,8 @@ fn finding(
             |agent| {
                 format!(
                     "kubectl logs {{ns}} {} -c {} --since=15m",
-                    agent.pod.key.name, agent.container
+                    words::quoted(&agent.pod.key.name),
+                    words::quoted(&agent.container)
                 )
             },
         ),

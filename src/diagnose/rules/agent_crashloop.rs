@@ -225,8 +225,9 @@ fn actions(cause: &str, group: &[Crash<'_>]) -> Vec<Action> {
         "evicted" | "oom-killed" => words::describe_pod(pod),
         _ => Action {
             command: format!(
-                "kubectl logs {{ns}} {pod} -c {} --previous",
-                first.agent.container
+                "kubectl logs {{ns}} {} -c {} --previous",
+                words::quoted(pod),
+                words::quoted(&first.agent.container)
             ),
             effect: "shows the last words of the process before".to_owned(),
             risk: "none".to_owned(),
@@ -234,7 +235,10 @@ fn actions(cause: &str, group: &[Crash<'_>]) -> Vec<Action> {
     }];
     if let (true, Some(name)) = (cause.starts_with("config-"), config_map_name(first.agent)) {
         actions.push(Action {
-            command: format!("kubectl get configmap {{ns}} {name} -o yaml"),
+            command: format!(
+                "kubectl get configmap {{ns}} {} -o yaml",
+                words::quoted(name)
+            ),
             effect: "shows the configuration: one key, whose value is JSON".to_owned(),
             risk: "none".to_owned(),
         });

@@ -60,7 +60,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         .owner
         .as_ref()
         .filter(|(kind, _)| kind == "DaemonSet")
-        .map_or("node-agent", |(_, name)| name.as_str());
+        .map_or_else(|| "node-agent".to_owned(), |(_, name)| words::quoted(name));
     finding.actions = vec![Action {
         command: format!(
             "kubectl patch daemonset {{ns}} {set} --type merge -p '{{\"spec\":{{\"template\":{{\"metadata\":{{\"labels\":{{\"role\":\"node-agent\"}}}}}}}}}}'"

@@ -323,7 +323,8 @@ fn finding(
             Action {
                 command: format!(
                     "kubectl logs {{ns}} {} -c {} --previous",
-                    agent.pod.key.name, agent.container
+                    words::quoted(&agent.pod.key.name),
+                    words::quoted(&agent.container)
                 ),
                 effect: "shows the last words of the process before".to_owned(),
                 risk: "none".to_owned(),

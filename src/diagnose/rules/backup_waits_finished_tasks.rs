@@ -131,7 +131,7 @@ fn finding(
         format!("{} in all, none unfinished", tasks.len()),
     ));
     finding.actions.push(Action {
-        command: format!("kubectl get backups.velero.io {{ns}} {name} -o yaml"),
+        command: format!("kubectl get backups.velero.io {{ns}} {} -o yaml", words::quoted(name)),
         effect: "shows what the velero server still waits for; it ends by itself at the fs-backup-timeout at the latest".to_owned(),
         risk: "none; restarting node-agents does not help".to_owned(),
     });

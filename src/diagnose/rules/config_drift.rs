@@ -125,7 +125,10 @@ fn actions(case: &Case<'_, '_>, stale: &[Stale<'_, '_>]) -> Vec<Action> {
     let all = stale.len() == case.snapshot.agents.len();
     match (&first.agent.pod.owner, all) {
         (Some((kind, name)), true) if kind == "DaemonSet" && stale.len() > 1 => vec![Action {
-            command: format!("kubectl rollout restart daemonset {{ns}} {name}"),
+            command: format!(
+                "kubectl rollout restart daemonset {{ns}} {}",
+                words::quoted(name)
+            ),
             effect: effect.to_owned(),
             risk: words::restart_risk(&first.agent.profile),
         }],

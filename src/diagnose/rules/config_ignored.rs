@@ -222,7 +222,7 @@ fn actions(map: &str, cause: &str, agents: &[&NodeAgent]) -> Vec<Action> {
         .map_or_else(String::new, |agent| words::restart_risk(&agent.profile));
     if cause == "flag-missing" {
         return vec![Action {
-            command: format!("kubectl edit daemonset {{ns}} {set}"),
+            command: format!("kubectl edit daemonset {{ns}} {}", words::quoted(set)),
             effect: format!(
                 "to add --node-agent-configmap={map} to the arguments, which restarts every node-agent"
             ),
@@ -231,13 +231,16 @@ fn actions(map: &str, cause: &str, agents: &[&NodeAgent]) -> Vec<Action> {
     }
     vec![
         Action {
-            command: format!("kubectl edit configmap {{ns}} {map}"),
+            command: format!("kubectl edit configmap {{ns}} {}", words::quoted(map)),
             effect: "to mend the setting; it has no effect before the node-agents restart"
                 .to_owned(),
             risk: "none until they restart".to_owned(),
         },
         Action {
-            command: format!("kubectl rollout restart daemonset {{ns}} {set}"),
+            command: format!(
+                "kubectl rollout restart daemonset {{ns}} {}",
+                words::quoted(set)
+            ),
             effect: "makes every node-agent read the configuration".to_owned(),
             risk,
         },

@@ -214,12 +214,15 @@ fn actions(cause: &str, group: &[Blocked<'_, '_>]) -> Vec<Action> {
             .map(|snapshot| {
                 let place = match &snapshot.namespace {
                     Some(namespace) if *namespace != first.task.task.reference.namespace => {
-                        format!("-n {namespace}")
+                        format!("-n {}", words::quoted(namespace))
                     }
                     Some(_) | None => "{ns}".to_owned(),
                 };
                 look(
-                    format!("kubectl describe volumesnapshot {place} {}", snapshot.name),
+                    format!(
+                        "kubectl describe volumesnapshot {place} {}",
+                        words::quoted(&snapshot.name)
+                    ),
                     "shows why the snapshot is not ready",
                 )
             })
@@ -227,7 +230,7 @@ fn actions(cause: &str, group: &[Blocked<'_, '_>]) -> Vec<Action> {
             .collect(),
         "volume-not-bound" => vec![
             look(
-                format!("kubectl describe pvc {{ns}} {name}"),
+                format!("kubectl describe pvc {{ns}} {}", words::quoted(name)),
                 "shows why no volume is bound, with the provisioner's events",
             ),
             words::describe_pod(name),
@@ -235,7 +238,10 @@ fn actions(cause: &str, group: &[Blocked<'_, '_>]) -> Vec<Action> {
         "undetermined" if first.task.pod.is_absent() => vec![
             words::show_task(&first.task.task.reference),
             look(
-                format!("kubectl get events {{ns}} --field-selector involvedObject.name={name}"),
+                format!(
+                    "kubectl get events {{ns}} --field-selector involvedObject.name={}",
+                    words::quoted(name)
+                ),
                 "shows what happened to the pod, the PVC and the snapshot of the task",
             ),
         ],

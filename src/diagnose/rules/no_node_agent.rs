@@ -224,7 +224,10 @@ fn actions(cause: &str, sets: &[&DaemonSet], pods: &[&NodeAgent]) -> Vec<Action>
     match (cause, sets.first(), pods.first()) {
         ("none-ready", _, Some(agent)) => vec![words::describe_pod(&agent.pod.key.name)],
         (_, Some(set), _) => vec![look(
-            format!("kubectl describe daemonset {{ns}} {}", set.name),
+            format!(
+                "kubectl describe daemonset {{ns}} {}",
+                words::quoted(&set.name)
+            ),
             "shows the node selector, the tolerations and why no pod is made",
         )],
         _ => vec![look(

@@ -388,11 +388,11 @@ fn actions(node: &NodeReplay<'_>) -> Vec<Action> {
     let Some(agent) = node.agent else {
         return Vec::new();
     };
-    let pod = &agent.pod.key.name;
+    let pod = words::quoted(&agent.pod.key.name);
     let mut actions = vec![Action {
         command: format!(
             "kubectl logs {{ns}} {pod} -c {} > {pod}.log",
-            agent.container
+            words::quoted(&agent.container)
         ),
         effect: "saves the node-agent's log first: a restart destroys the evidence".to_owned(),
         risk: "none".to_owned(),

@@ -166,7 +166,7 @@ fn actions(
             risk: "none".to_owned(),
         },
         (NotWorking::NodeGone | NotWorking::NodeNotReady, _) => Action {
-            command: format!("kubectl describe node {}", node.node),
+            command: format!("kubectl describe node {}", words::quoted(&node.node)),
             effect: "shows the node, if it still exists".to_owned(),
             risk: "none".to_owned(),
         },

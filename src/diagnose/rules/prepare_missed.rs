@@ -109,7 +109,7 @@ fn finding(case: &Case<'_, '_>, node: &str, missed: &[Missed<'_, '_>]) -> Findin
                 "kubectl annotate pod {{ns}} {} velero-slots/nudged=\"$(date)\" --overwrite",
                 tasks
                     .iter()
-                    .map(|task| task.name.as_str())
+                    .map(|task| words::quoted(&task.name))
                     .collect::<Vec<_>>()
                     .join(" ")
             ),

@@ -312,8 +312,8 @@ fn look(target: &Target<'_>) -> Action {
                 Target::Pod(..) => "pod",
                 Target::Claim(..) => "pvc",
             },
-            key.namespace,
-            key.name
+            words::quoted(&key.namespace),
+            words::quoted(&key.name)
         ),
         effect: "shows what the application's object says itself".to_owned(),
         risk: "none".to_owned(),

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::diagnose::case::{Case, CouldBe, Inconclusive, Proposals};
 use crate::diagnose::finding::{Action, Evidence, FindingId};
+use crate::diagnose::paste;
 use crate::snapshot::log_evidence::Note;
 use crate::snapshot::{Gap, GapReason, NodeAgent, Pod, Task};
 use crate::velero::profile::{OnRestart, Profile};
@@ -145,13 +146,18 @@ pub(in crate::diagnose) fn agent_start(agent: &NodeAgent) -> Evidence {
     )
 }
 
+/// A name as a command has it. One that is no Kubernetes name makes the diagnosis leave the command out.
+pub(in crate::diagnose) fn quoted(name: &str) -> String {
+    paste::name(name)
+}
+
 /// The command that shows a task.
 pub(in crate::diagnose) fn show_task(task: &TaskRef) -> Action {
     Action {
         command: format!(
             "kubectl get {}.velero.io {{ns}} {} -o yaml",
             task.kind.plural(),
-            task.name
+            quoted(&task.name)
         ),
         effect: "shows the task".to_owned(),
         risk: "none".to_owned(),
@@ -174,7 +180,7 @@ pub(in crate::diagnose) fn touch(task: &TaskRef) -> Action {
 /// The command that describes a pod with its events.
 pub(in crate::diagnose) fn describe_pod(name: &str) -> Action {
     Action {
-        command: format!("kubectl describe pod {{ns}} {name}"),
+        command: format!("kubectl describe pod {{ns}} {}", quoted(name)),
         effect: "shows the pod, its conditions and its events".to_owned(),
         risk: "none".to_owned(),
     }
@@ -186,10 +192,10 @@ pub(in crate::diagnose) fn cancel(all: &[TaskRef], effect: &str, risk: &str) -> 
     kinds
         .into_iter()
         .map(|kind| {
-            let of_kind: Vec<&str> = all
+            let of_kind: Vec<String> = all
                 .iter()
                 .filter(|task| task.kind == kind)
-                .map(|task| task.name.as_str())
+                .map(|task| quoted(&task.name))
                 .collect();
             Action {
                 command: format!(
@@ -207,9 +213,9 @@ pub(in crate::diagnose) fn cancel(all: &[TaskRef], effect: &str, risk: &str) -> 
 /// The command that restarts agents by deleting their pods; the DaemonSet makes new ones.
 pub(in crate::diagnose) fn restart(agents: &[&NodeAgent], effect: &str) -> Option<Action> {
     let first = agents.first()?;
-    let pods: Vec<&str> = agents
+    let pods: Vec<String> = agents
         .iter()
-        .map(|agent| agent.pod.key.name.as_str())
+        .map(|agent| quoted(&agent.pod.key.name))
         .collect();
     Some(Action {
         command: format!("kubectl delete pod {{ns}} {}", pods.join(" ")),

@@ -1,4 +1,5 @@
-use super::{names, short, span, tasks};
+use super::{cancel, describe_pod, names, short, span, tasks};
+use crate::diagnose::paste::NO_NAME;
 use crate::velero::{TaskKind, TaskRef};
 
 fn task(kind: TaskKind, name: &str) -> TaskRef {
@@ -41,4 +42,24 @@ fn a_long_message_is_cut_between_characters() {
     assert_eq!(short("one\n  two."), "one two");
     let long = "ü".repeat(500);
     assert_eq!(short(&long).chars().count(), 161);
+}
+
+#[test]
+fn a_command_names_only_what_kubernetes_would_take_as_a_name() {
+    let good = task(TaskKind::DataUpload, "du-1");
+    for hostile in ["x'; touch /tmp/y; echo '", "$(id)", "--all", "a\nb"] {
+        let bad = task(TaskKind::DataUpload, hostile);
+        for action in cancel(&[good.clone(), bad], "", "") {
+            assert!(action.command.contains(NO_NAME), "{}", action.command);
+            assert!(!action.command.contains(hostile), "{}", action.command);
+        }
+        assert_eq!(
+            describe_pod(hostile).command,
+            format!("kubectl describe pod {{ns}} {NO_NAME}")
+        );
+    }
+    assert_eq!(
+        describe_pod("du-1").command,
+        "kubectl describe pod {ns} du-1"
+    );
 }
