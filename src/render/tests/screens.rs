@@ -154,8 +154,7 @@ fn no_name_however_long_or_wide_makes_a_first_screen_longer() {
             assert!(rows(&shown, 80) <= 24, "{}:\n{shown}", rows(&shown, 80));
             // A command is whole, or it is not there.
             let next = shown.lines().last().unwrap_or_default();
-            assert!(next.starts_with("next: "), "{shown}");
-            assert!(!next.contains('…'), "{next}");
+            assert!(!next.starts_with("next: ") || !next.contains('…'), "{next}");
         }
     }
 }
