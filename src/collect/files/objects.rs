@@ -18,6 +18,17 @@ pub(super) struct Contents {
     pub(super) lists: Vec<List>,
     /// What could not be understood.
     pub(super) losses: Vec<Broken>,
+    /// What the API server refused when the document was written.
+    pub(super) refusals: Vec<Refusal>,
+}
+
+/// A `Status` of the API server that was saved in place of objects.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// The plural resource name, or `input` where it is not told.
+    pub(super) resource: String,
+    pub(super) reason: GapReason,
+    pub(super) message: String,
 }
 
 /// The objects of one resource in one document.
@@ -70,6 +81,30 @@ struct Meta<'a> {
 struct ListMeta<'a> {
     #[serde(borrow, rename = "continue")]
     continue_token: Option<Cow<'a, str>>,
+}
+
+/// The fields of `kind: Status`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status<'a> {
+    #[serde(borrow)]
+    status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    details: Option<&'a RawValue>,
+}
+
+/// The details of a `Status`; `kind` is a plural resource name there.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StatusDetails<'a> {
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
 }
 
 /// What an object turned out to be.
@@ -137,7 +172,7 @@ pub(super) fn contents(text: &str, found: &Found<'_>, base: Place) -> Contents {
         (Shape::Array, items) => from_list(text, found, items, ListKind::Array, start),
         (Shape::Object, items) => match list_kind(outline, found.broken.as_ref()) {
             Some(kind) => from_list(text, found, items, kind, start),
-            None => from_object(found, start),
+            None => from_object(text, found, start),
         },
     }
 }
@@ -184,8 +219,9 @@ enum ListKind<'a> {
 
 fn list_kind<'a>(outline: &'a Outline<'_>, broken: Option<&Broken>) -> Option<ListKind<'a>> {
     let has_items = match outline.items {
-        Items::Missing | Items::Odd => false,
-        Items::Null | Items::Listed(_) => true,
+        Items::Missing => false,
+        // A list whose items are something else is broken, and no object of another kind.
+        Items::Null | Items::Listed(_) | Items::Odd => true,
     };
     let api_version = outline.api_version.as_deref().unwrap_or_default();
     match outline.kind.as_deref() {
@@ -303,6 +339,17 @@ fn loss_of(found: &Found<'_>, odd: &OddItems, start: Place) -> Option<Broken> {
             message,
         });
     }
+    let what = match found.outline.items {
+        Items::Missing => Some("the list has no items, not even none"),
+        Items::Odd => Some("the items of the list are no list"),
+        Items::Null | Items::Listed(_) => None,
+    };
+    if let Some(what) = what {
+        return Some(Broken {
+            place: start,
+            message: what.to_owned(),
+        });
+    }
     let has_no_kind = found.outline.shape == Shape::Object && found.outline.kind.is_none();
     has_no_kind.then(|| Broken {
         place: start,
@@ -318,7 +365,7 @@ fn continues(outline: &Outline<'_>) -> bool {
     meta.continue_token.is_some_and(|token| !token.is_empty())
 }
 
-fn from_object(found: &Found<'_>, start: Place) -> Contents {
+fn from_object(text: &str, found: &Found<'_>, start: Place) -> Contents {
     if let Some(broken) = &found.broken {
         return Contents::lost(broken.place, &printable(&broken.message));
     }
@@ -330,6 +377,10 @@ fn from_object(found: &Found<'_>, start: Place) -> Contents {
         );
     };
     let mut contents = Contents::default();
+    if kind == "Status" && api_version == "v1" {
+        let raw = text.get(found.span.clone()).unwrap_or_default();
+        contents.refusals.extend(refusal(raw));
+    }
     if let Some(resource) = ResourceKind::of_object(api_version, kind) {
         // None of the resources has such a field, and what hides in it would be kept with the object.
         if matches!(outline.items, Items::Listed(_)) {
@@ -339,4 +390,47 @@ fn from_object(found: &Found<'_>, start: Place) -> Contents {
         contents.push(resource, Scope::FileObjects, Some(object));
     }
     contents
+}
+
+/// Reads a saved `Status`. `None` for one of success, which is what the server says after a deletion.
+fn refusal(raw: &str) -> Option<Refusal> {
+    let status: Status<'_> = serde_json::from_str(raw).unwrap_or_default();
+    let word = |raw: Option<&RawValue>| {
+        let text = raw.and_then(text_of).unwrap_or_default();
+        printable(&text)
+    };
+    if word(status.status) == "Success" {
+        return None;
+    }
+    let reason = word(status.reason);
+    let code = status.code.map_or("", RawValue::get);
+    let details: StatusDetails<'_> = status
+        .details
+        .and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default();
+    let named = word(details.kind);
+    let gap = match (reason.as_str(), code) {
+        ("Forbidden" | "Unauthorized", _) | ("", "401" | "403") => GapReason::Forbidden,
+        ("NotFound", _) | ("", "404") => GapReason::NotFound,
+        _ => GapReason::Partial,
+    };
+    let what = match reason.as_str() {
+        "" => gap.as_str(),
+        reason => reason,
+    };
+    let message = match word(status.message) {
+        words if words.is_empty() => format!("an error of the API server ({what}) was saved here"),
+        words => format!("an error of the API server ({what}) was saved here: {words}"),
+    };
+    Some(Refusal {
+        resource: ResourceKind::ALL
+            .into_iter()
+            .find(|resource| resource.plural() == named)
+            .map_or_else(
+                || "input".to_owned(),
+                |resource| resource.plural().to_owned(),
+            ),
+        reason: gap,
+        message,
+    })
 }

@@ -44,6 +44,12 @@ impl Reading<'_> {
                 folder::read(reading, path, name).map_err(unreadable)
             });
         }
+        // Opening a named pipe waits for a writer, and a device has no end.
+        if !metadata.is_file() && !is_open_already(path) {
+            return Err(unreadable(io::Error::other(
+                "it is neither a file nor a folder but a pipe, a socket or a device; pipe what it holds to --from -",
+            )));
+        }
         let file = fs::File::open(path).map_err(unreadable)?;
         self.stream(name, Box::new(file), metadata.len())
     }
@@ -317,8 +323,23 @@ impl Reading<'_> {
         for Broken { place, message } in &contents.losses {
             self.say(GapReason::Malformed, format!("{shown}, {place}: {message}"));
         }
+        for refusal in &contents.refusals {
+            self.intake.problem(Problem {
+                resource: refusal.resource.clone(),
+                reason: refusal.reason,
+                message: format!("{shown}: {}", refusal.message),
+            });
+        }
         contents.losses.first().or(found.broken.as_ref()).cloned()
     }
+}
+
+/// Whether a path stands for something that the shell has opened, such as the pipe of `<(…)`: it is read to its
+/// end, as standard input is.
+fn is_open_already(path: &Path) -> bool {
+    path == Path::new("/dev/stdin")
+        || path.starts_with("/dev/fd")
+        || path.starts_with("/proc/self/fd")
 }
 
 fn is_capture(outline: &json::Outline<'_>) -> bool {

@@ -38,7 +38,7 @@ pub(super) fn transcode(yaml: &str, depth: usize, json: &mut String) -> Result<(
         });
         Broken {
             place,
-            message: words(&error),
+            message: words(&error, depth),
         }
     })
 }
@@ -47,15 +47,69 @@ fn count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The first line of an error without the place, which counts from the document and not from the file.
-fn words(error: &serde_saphyr::Error) -> String {
-    let text = error.without_snippet().to_string();
+/// What is wrong, as a whole sentence without the place, which counts from the document and not from the file.
+fn words(error: &serde_saphyr::Error, depth: usize) -> String {
+    let error = error.without_snippet();
+    match breach(error) {
+        Some(Breach::Depth) => return format!("it is nested more than {depth} levels deep"),
+        Some(Breach::Aliases) => return ALIASES_GROW.to_owned(),
+        None => {}
+    }
+    let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
+    // An error behind an alias names two places.
+    let line = line
+        .split_once(" (defined at line ")
+        .map_or(line, |(words, _)| words);
     let line = line
         .rsplit_once(" at line ")
         .map_or(line, |(words, _)| words);
     // What follows the comma tells a programmer which option to set.
     printable(line.split_once(", set ").map_or(line, |(words, _)| words))
+}
+
+/// What is said of a document that only aliases can make so large.
+const ALIASES_GROW: &str = "aliases make the document many times larger, so it is not read";
+
+/// Which of the limits of [`options`] a document breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Breach {
+    Depth,
+    /// Every other limit is in proportion to the document, so only aliases break it.
+    Aliases,
+}
+
+fn breach(error: &serde_saphyr::Error) -> Option<Breach> {
+    use serde_saphyr::Error;
+    use serde_saphyr::budget::BudgetBreach;
+
+    if let Error::Budget { breach, .. } = error {
+        return Some(if matches!(breach, BudgetBreach::Depth { .. }) {
+            Breach::Depth
+        } else {
+            Breach::Aliases
+        });
+    }
+    let by_alias = matches!(
+        error,
+        Error::AliasReplayCounterOverflow { .. }
+            | Error::AliasReplayLimitExceeded { .. }
+            | Error::AliasExpansionLimitExceeded { .. }
+            | Error::AliasReplayStackDepthExceeded { .. }
+    );
+    if by_alias {
+        return Some(Breach::Aliases);
+    }
+    // An error behind an alias is kept as text only.
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    if line.contains("budget breached: Depth") || line.contains("recursion limit exceeded") {
+        Some(Breach::Depth)
+    } else if line.contains("budget breached") {
+        Some(Breach::Aliases)
+    } else {
+        None
+    }
 }
 
 /// A budget in proportion to the document, so that a large list passes; what an alias can multiply stays
@@ -98,7 +152,7 @@ struct Json<'a> {
 impl Json<'_> {
     fn push<E: serde::de::Error>(&mut self, piece: &str) -> Result<(), E> {
         if self.text.len().saturating_add(piece.len()) > self.limit {
-            return Err(E::custom("aliases make the document many times larger"));
+            return Err(E::custom(ALIASES_GROW));
         }
         self.text.push_str(piece);
         Ok(())
@@ -281,6 +335,7 @@ impl Visitor<'_> for Key<'_, '_> {
 mod tests {
     use std::fmt::Write as _;
 
+    use super::ALIASES_GROW;
     use super::{Broken, transcode as transcode_here};
     use crate::collect::files::deep_stack::on_deep_stack;
 
@@ -335,10 +390,7 @@ mod tests {
         let mut out = String::new();
         let broken = transcode(&bomb, 64, &mut out).unwrap_err();
         assert!(out.len() < 1_000_000, "{}", out.len());
-        assert!(
-            broken.message.contains("alias") || broken.message.contains("budget"),
-            "{broken:?}"
-        );
+        assert_eq!(broken.message, ALIASES_GROW);
     }
 
     #[test]
@@ -350,6 +402,25 @@ mod tests {
         let mut out = String::new();
         let broken = transcode(&bomb, 64, &mut out).unwrap_err();
         assert!(out.len() < 1_000_000, "{} {broken:?}", out.len());
+        assert_eq!(broken.message, ALIASES_GROW);
+        // One whose sum is too large before it is written.
+        let mut many = format!("a: &a \"{}\"\nb:\n", "x".repeat(1_000_000));
+        for _ in 0..8 {
+            many.push_str("- *a\n");
+        }
+        let broken = transcode(&many, 64, &mut String::new()).unwrap_err();
+        assert_eq!(broken.message, ALIASES_GROW);
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_told_in_a_whole_sentence() {
+        for yaml in ["[".repeat(200), "- ".repeat(200)] {
+            let broken = transcode(&yaml, 100, &mut String::new()).unwrap_err();
+            assert_eq!(
+                broken.message, "it is nested more than 100 levels deep",
+                "{yaml:.20}"
+            );
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::forms::gzip;
 use super::{SECRET, data_upload, from_bytes, from_paths, from_text, pod, problems, told, words};
+use crate::capture::GapReason;
 use crate::collect::files::{FilesError, Limits, read};
 
 pub(super) fn error_of(bytes: &[u8]) -> String {
@@ -377,4 +378,87 @@ fn every_truncation_and_every_flipped_byte_of_a_capture_is_read_or_refused() {
     }
     // A changed letter in a name or a message leaves a capture; a changed brace does not.
     assert!(read_whole > 10 && read_whole < text.len());
+}
+
+#[test]
+fn a_saved_error_of_the_api_server_is_a_gap_with_its_reason() {
+    let status = |reason: &str, code: u16, details: &str| {
+        format!(
+            r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"datauploads is refused","reason":"{reason}","code":{code},"details":{details}}}"#
+        )
+    };
+    let by_resource = r#"{"group":"velero.io","kind":"datauploads"}"#;
+    for (reason, code, details, resource, gap) in [
+        ("Forbidden", 403, "{}", "input", GapReason::Forbidden),
+        ("", 403, "null", "input", GapReason::Forbidden),
+        (
+            "Forbidden",
+            403,
+            by_resource,
+            "datauploads",
+            GapReason::Forbidden,
+        ),
+        (
+            "NotFound",
+            404,
+            by_resource,
+            "datauploads",
+            GapReason::NotFound,
+        ),
+        ("", 404, "7", "input", GapReason::NotFound),
+        ("InternalError", 500, "{}", "input", GapReason::Partial),
+    ] {
+        let text = format!("{}\n{}", data_upload("a", 1), status(reason, code, details));
+        let capture = from_text(&text).unwrap();
+        let [problem] = capture.problems.as_slice() else {
+            panic!("{:?}", capture.problems);
+        };
+        assert_eq!((problem.resource.as_str(), problem.reason), (resource, gap));
+        assert!(
+            problem
+                .message
+                .starts_with("standard input document 2: an error of the API server (")
+                && problem
+                    .message
+                    .ends_with("was saved here: datauploads is refused"),
+            "{}",
+            problem.message
+        );
+    }
+    let yaml = "apiVersion: v1\nkind: Status\nstatus: Failure\nreason: Forbidden\nmessage: no\n";
+    let capture = from_text(yaml).unwrap();
+    assert_eq!(capture.problems[0].reason, GapReason::Forbidden);
+    let success = r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#;
+    assert_eq!(problems(&from_text(success).unwrap()), [""; 0]);
+}
+
+#[test]
+fn a_list_whose_items_are_no_list_is_not_an_empty_one() {
+    for items in [r#","items":"x""#, r#","items":{}"#, r#","items":7"#, ""] {
+        let mixed = format!(r#"{{"kind":"List","apiVersion":"v1"{items}}}"#);
+        let alone = from_text(&mixed).unwrap_err();
+        assert!(words(&alone).contains("items"), "{}", words(&alone));
+        let capture = from_text(&format!("{}\n{mixed}", data_upload("a", 1))).unwrap();
+        assert_eq!(problems(&capture).len(), 1, "{mixed}");
+        assert_eq!(capture.problems[0].reason, GapReason::Malformed);
+    }
+    let typed = r#"{"kind":"DataUploadList","apiVersion":"velero.io/v2alpha1","items":"x"}"#;
+    let capture = from_text(typed).unwrap();
+    assert_eq!(told(&capture), ["datauploads list cut malformed: "]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_socket_or_device_that_is_named_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for path in [socket.as_path(), std::path::Path::new("/dev/zero")] {
+        let error = from_paths(&[path]).unwrap_err();
+        assert!(
+            words(&error).contains("neither a file nor a folder"),
+            "{}",
+            words(&error)
+        );
+    }
 }
