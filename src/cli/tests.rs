@@ -200,7 +200,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --from <PATH>            Read a file, a folder, a .tar.gz or standard input (-) instead of a cluster; repeatable
           --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
       -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
-          --timeout <DURATION>     How long the whole command may read [default: 30s; 0 means without limit]
+          --timeout <DURATION>     How long the whole command may read a cluster; --from is read to its end [default: 30s; 0 means without limit]
 
     Cluster, as in kubectl:
           --kubeconfig <FILE>
