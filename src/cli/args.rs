@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
@@ -118,7 +119,7 @@ pub(crate) struct ClusterArgs {
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
     /// Show only this node; repeatable
-    #[arg(long = "node", value_name = "NAME", value_delimiter = ',')]
+    #[arg(long = "node", value_name = "NAME", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub(crate) nodes: Vec<String>,
 
     /// Show only tasks of this kind: du, dd, pvb, pvr, or a full name; repeatable
@@ -126,11 +127,11 @@ pub(crate) struct FilterArgs {
     pub(crate) kinds: Vec<TaskKind>,
 
     /// Show only tasks of this Backup
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) backup: Option<String>,
 
     /// Show only tasks of this Restore
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) restore: Option<String>,
 }
 

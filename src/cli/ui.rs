@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write};
 use super::args::{ColorChoice, OutputArgs};
 use super::error::Error;
 use crate::render::{Color, Headers, Marks, Terminal, printable};
+use crate::report::Head;
 
 /// The two writers. Standard output carries the answer and nothing else.
 pub(crate) struct Ui<'w> {
@@ -34,6 +35,13 @@ impl<'w> Ui<'w> {
     pub(crate) fn say(&mut self, line: &str) {
         // With standard error gone there is nobody left to tell.
         let _told = writeln!(self.err, "{}", printable(line));
+    }
+
+    /// Tells which filters name what occurs nowhere.
+    pub(crate) fn say_unmatched(&mut self, head: &Head) {
+        for sentence in head.unmatched_filters() {
+            self.say(&format!("warning: {sentence}: nothing is shown for it"));
+        }
     }
 
     /// Tells an error and its hints.

@@ -160,6 +160,12 @@ pub(super) fn gaps_in_full(head: &Head, terminal: &Terminal) -> Vec<Line> {
     lines
 }
 
+/// Names what the filters ask for and what occurs nowhere, for a headline.
+pub(super) fn unmatched(head: &Head, terminal: &Terminal) -> Option<String> {
+    let all: Vec<&str> = head.unmatched_filters().collect();
+    (!all.is_empty()).then(|| cut(&all.join("; "), terminal.width, terminal.marks))
+}
+
 /// Names the task kinds that could not be read, for a headline.
 pub(super) fn hidden_tasks(head: &Head) -> Option<String> {
     let hidden: Vec<String> = if head.no_task_kind_was_read() {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::Terminal;
 use super::columns::{Column, Room, Table};
-use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks};
+use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, unmatched};
 use super::screen::{Line, Span, Style, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count};
 use crate::report::{DecisionRow, ReplayReport, Verb, VersionReport};
@@ -92,7 +92,10 @@ fn top(report: &ReplayReport, terminal: &Terminal) -> Vec<Line> {
     } else {
         tasks
     };
-    if let Some(hidden) = hidden_tasks(&report.head) {
+    let mut unclear: Vec<String> = unmatched(&report.head, terminal).into_iter().collect();
+    unclear.extend(hidden_tasks(&report.head));
+    if !unclear.is_empty() {
+        let hidden = unclear.join("; ");
         lines.extend(wrap(
             &Line::new(&format!("{} ", terminal.marks.unknown()), Style::Unknown),
             &format!("UNKNOWN: {hidden}; {text}"),

@@ -6,7 +6,9 @@
 use std::io::{self, Write};
 
 use super::columns::{Column, Room, Table};
-use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next, next_within};
+use super::context::{
+    context, gaps_in_full, gaps_in_short, hidden_tasks, next, next_within, unmatched,
+};
 use super::screen::{Line, Span, Style, cut, rows, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count};
 use super::{Marks, Terminal};
@@ -120,6 +122,7 @@ fn headline(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
             cut(&report.head.namespace, terminal.width, marks)
         ));
     }
+    unclear.extend(unmatched(&report.head, terminal));
     unclear.extend(hidden_tasks(&report.head));
     if unknown > 0 {
         unclear.push(format!(

@@ -15,7 +15,7 @@ pub struct DiagnosisReport {
     /// The verdict of what is shown: without filters, that of the diagnosis.
     pub verdict: Verdict,
     /// Why nothing better than `unknown` can be said, one sentence each. Filters leave these as they are: what
-    /// could not be read may concern every task.
+    /// could not be read may concern every task. A filter that names what occurs nowhere is one of them.
     pub inconclusive: Vec<String>,
     /// The findings, by severity, id, node, first task.
     pub findings: Vec<FindingRow>,
@@ -93,19 +93,23 @@ impl DiagnosisReport {
             .flat_map(|row| &row.finding.tasks)
             .filter_map(|task| replay.tasks.get(task)?.deadline_gap.as_ref())
             .collect();
+        let unmatched = filters.unmatched(snapshot, replay);
         let gaps = replay
             .gaps
             .iter()
             .chain(&diagnosis.gaps)
-            .chain(deadline_gaps);
+            .chain(deadline_gaps)
+            .chain(&unmatched);
+        let mut inconclusive = diagnosis.inconclusive.clone();
+        inconclusive.extend(unmatched.iter().map(|gap| gap.message.clone()));
         Self {
             head: Head::new(snapshot, replay, gaps, pins),
             verdict: if filters.is_set() {
-                verdict_of_shown(diagnosis, &findings)
+                verdict_of_shown(diagnosis, &findings, &unmatched)
             } else {
                 diagnosis.verdict
             },
-            inconclusive: diagnosis.inconclusive.clone(),
+            inconclusive,
             findings_not_shown: diagnosis.findings.len().saturating_sub(findings.len()),
             findings,
             unfinished: replay.tasks.len(),
@@ -136,9 +140,11 @@ impl DiagnosisReport {
 }
 
 /// Works the contract's verdict out from the findings that the filters leave.
-fn verdict_of_shown(diagnosis: &Diagnosis, findings: &[FindingRow]) -> Verdict {
+fn verdict_of_shown(diagnosis: &Diagnosis, findings: &[FindingRow], unmatched: &[Gap]) -> Verdict {
     let worst = findings.iter().map(|row| row.finding.severity).min();
-    let undecided = diagnosis.verdict == Verdict::Unknown || !diagnosis.inconclusive.is_empty();
+    let undecided = diagnosis.verdict == Verdict::Unknown
+        || !diagnosis.inconclusive.is_empty()
+        || !unmatched.is_empty();
     match worst {
         Some(Severity::Critical) => Verdict::Stuck,
         Some(Severity::Warning | Severity::Info) | None if undecided => Verdict::Unknown,

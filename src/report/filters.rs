@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::diagnose::Finding;
 use crate::replay::{Replay, TaskReplay};
-use crate::snapshot::{ParentKind, Task};
+use crate::snapshot::{Gap, GapReason, ParentKind, Snapshot, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
+
+/// The resource of a gap that is about a filter.
+pub(super) const FILTER: &str = "filter";
 
 /// What the user wants to see. Filters act after the analysis: they choose rows and findings and so
 /// decide the exit code, and change no number.
@@ -38,6 +41,50 @@ impl Filters {
     #[must_use]
     pub fn shows_node(&self, node: &str) -> bool {
         self.nodes.is_empty() || self.nodes.contains(node)
+    }
+
+    /// Returns a gap for each node, Backup and Restore that occurs nowhere in what was read: what is
+    /// shown for it is nothing, and that is no sign of health.
+    pub(super) fn unmatched(&self, snapshot: &Snapshot, replay: &Replay<'_>) -> Vec<Gap> {
+        let node_occurs = |name: &String| {
+            snapshot.nodes.contains_key(name)
+                || replay.nodes.contains_key(name)
+                || snapshot.tasks.values().any(|task| {
+                    task.status_node.as_ref() == Some(name) || task.spec_node.as_ref() == Some(name)
+                })
+                || replay
+                    .tasks
+                    .values()
+                    .any(|task| task.node.as_ref() == Some(name))
+        };
+        let parent_occurs = |kind: ParentKind, name: &String| {
+            snapshot.tasks.values().any(|task| {
+                task.parent
+                    .as_ref()
+                    .is_some_and(|parent| parent.kind == kind && &parent.name == name)
+            })
+        };
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|name| !node_occurs(name))
+            .map(|name| ("node", name));
+        let backup = self.backup.iter().filter(|name| {
+            !snapshot.backups.contains_key(*name) && !parent_occurs(ParentKind::Backup, name)
+        });
+        let restore = self.restore.iter().filter(|name| {
+            !snapshot.restores.contains_key(*name) && !parent_occurs(ParentKind::Restore, name)
+        });
+        nodes
+            .chain(backup.map(|name| ("Backup", name)))
+            .chain(restore.map(|name| ("Restore", name)))
+            .map(|(kind, name)| Gap {
+                resource: FILTER.to_owned(),
+                reason: GapReason::NotFound,
+                message: format!("{kind} {name} occurs nowhere in what was read"),
+                effect: "nothing is shown".to_owned(),
+            })
+            .collect()
     }
 
     fn shows_kind_and_parent(&self, task: &Task) -> bool {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::Pins;
+use super::filters::FILTER;
 use crate::replay::Replay;
 use crate::snapshot::{
     Coverage, Gap, GapReason, NowFrom, Observed, ResourceKind, Snapshot, SourceType,
@@ -116,6 +117,14 @@ impl Head {
                 | GapReason::Timeout
                 | GapReason::Unsupported => true,
             })
+    }
+
+    /// Returns what the filters name and what occurs nowhere, one sentence each.
+    pub fn unmatched_filters(&self) -> impl Iterator<Item = &str> {
+        self.gaps
+            .iter()
+            .filter(|gap| gap.resource == FILTER && gap.reason == GapReason::NotFound)
+            .map(|gap| gap.message.as_str())
     }
 
     /// Returns whether the time limit cut the reading.

@@ -73,11 +73,13 @@ impl ReplayReport {
                 .values()
                 .filter(|task| filters.shows_decision(task))
         };
+        let unmatched = filters.unmatched(snapshot, replay);
         let gaps = replay
             .gaps
             .iter()
             .chain(&diagnosis.gaps)
-            .chain(shown().filter_map(|task| task.deadline_gap.as_ref()));
+            .chain(shown().filter_map(|task| task.deadline_gap.as_ref()))
+            .chain(&unmatched);
         let decisions: Vec<DecisionRow> = shown().map(row).collect();
         Self {
             head: Head::new(snapshot, replay, gaps, pins),
@@ -86,10 +88,12 @@ impl ReplayReport {
         }
     }
 
-    /// Returns whether nothing could be answered: no kind of task could be read.
+    /// Returns whether nothing could be answered: no kind of task could be read, or no decision is
+    /// shown for a filter that names what occurs nowhere.
     #[must_use]
     pub fn nothing_answered(&self) -> bool {
         self.head.no_task_kind_was_read()
+            || (self.decisions.is_empty() && self.head.unmatched_filters().next().is_some())
     }
 }
 

@@ -171,7 +171,11 @@ impl StatusReport {
             head: Head::new(
                 snapshot,
                 replay,
-                replay.gaps.iter().chain(&diagnosis.gaps),
+                replay
+                    .gaps
+                    .iter()
+                    .chain(&diagnosis.gaps)
+                    .chain(&filters.unmatched(snapshot, replay)),
                 pins,
             ),
             prepare_queue: prepare_queue(replay),
@@ -186,11 +190,13 @@ impl StatusReport {
         }
     }
 
-    /// Returns whether nothing could be answered: no kind of task could be read, or neither an agent
-    /// nor a task was seen.
+    /// Returns whether nothing could be answered: no kind of task could be read, neither an agent nor a
+    /// task was seen, or no node is shown for a filter that names what occurs nowhere.
     #[must_use]
     pub fn nothing_answered(&self) -> bool {
-        self.head.no_task_kind_was_read() || self.velero_seen == VeleroSeen::No
+        self.head.no_task_kind_was_read()
+            || self.velero_seen == VeleroSeen::No
+            || (self.nodes.is_empty() && self.head.unmatched_filters().next().is_some())
     }
 }
 

@@ -358,3 +358,60 @@ fn no_headers_leaves_the_header_line_out() {
     assert!(with.contains("IN PROGRESS"), "{with}");
     assert!(!without.contains("IN PROGRESS"), "{without}");
 }
+
+#[test]
+fn a_filter_that_names_what_occurs_nowhere_is_no_sign_of_health() {
+    let from = input(STUCK);
+    for filter in ["--node", "--backup", "--restore"] {
+        for command in ["status", "diagnose", "replay"] {
+            let all = [command, "--from", &from, "--now", NOW, filter, "nope"];
+            let shown = call(&all);
+            assert_eq!(shown.code, 1, "{command} {filter}: {}", shown.out);
+            assert!(shown.out.contains("UNKNOWN"), "{}", shown.out);
+            assert!(!shown.out.contains("HEALTHY"), "{}", shown.out);
+            assert!(shown.err.contains("nope occurs nowhere"), "{}", shown.err);
+            let document = json(&call(&[&all[..], &["-o", "json"]].concat()));
+            let gap = document["gaps"]
+                .as_array()
+                .and_then(|gaps| gaps.iter().find(|gap| gap["resource"] == "filter"))
+                .expect("a gap tells of the filter");
+            assert_eq!(gap["reason"], "not-found");
+            let empty = call(&[command, "--from", &from, filter, ""]);
+            assert_eq!(empty.code, 2, "{command} {filter}: {}", empty.err);
+        }
+    }
+}
+
+#[test]
+fn no_name_of_an_object_gives_another_command_than_the_one_shown() {
+    for hostile in [
+        "'x''; touch /tmp/y; echo '''",
+        "'$(touch /tmp/y)'",
+        "'--all'",
+    ] {
+        let text = data_upload("velero")
+            .replace("du-1", hostile)
+            .replace("phase: New", "phase: Prepared\n  node: '`id`'");
+        let shown = with_stdin(
+            &["diagnose", "--from", "-", "--now", NOW, "-o", "json"],
+            &text,
+        );
+        let document = json(&shown);
+        let commands: Vec<&str> = document["findings"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|finding| finding["actions"].as_array().into_iter().flatten())
+            .filter_map(|action| action["command"].as_str())
+            .collect();
+        for command in commands {
+            for part in ["touch", "--all", "`", "no-name"] {
+                assert!(!command.contains(part), "{command}");
+            }
+        }
+        assert!(
+            !document["findings"].as_array().is_none_or(Vec::is_empty),
+            "{document}"
+        );
+    }
+}

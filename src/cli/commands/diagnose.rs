@@ -118,6 +118,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         &args.filters.filters(),
         &read.pins,
     );
+    ui.say_unmatched(&report.head);
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::diagnosis(out, &report, args.output.output.into(), &terminal))?;
     Ok(exit(&report, args.fail_on.into()))

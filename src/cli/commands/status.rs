@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         &args.filters.filters(),
         &read.pins,
     );
+    ui.say_unmatched(&report.head);
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::status(out, &report, args.output.output.into(), &terminal))?;
     Ok(if report.head.timed_out() {
