@@ -48,6 +48,11 @@ pub(super) fn of(
             });
         return (deadline, None);
     }
+    of_operation(snapshot, task)
+}
+
+/// Returns the deadline that the Backup or Restore of an unfinished task sets, whatever its phase.
+pub(super) fn of_operation(snapshot: &Snapshot, task: &Task) -> (Option<Deadline>, Option<Gap>) {
     let Some(reference) = &task.parent else {
         return (None, None);
     };

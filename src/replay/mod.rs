@@ -10,6 +10,7 @@ mod agents;
 pub mod concurrency;
 mod deadline;
 mod decide;
+pub mod gates;
 mod limits;
 mod model;
 mod node_slots;

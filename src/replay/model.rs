@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::snapshot::{Gap, NodeAgent, Observed, Pod, ProfileBasis, Task};
+use super::gates::{self, Passage};
+use crate::snapshot::{Gap, NodeAgent, Observed, Pod, ProfileBasis, Snapshot, Task};
 use crate::velero::{Profile, TaskKind, TaskRef};
 
 /// How long things may take before they count as stuck.
@@ -36,6 +37,19 @@ pub struct Replay<'s> {
     pub prepare_queue: PrepareQueue,
     /// What the replay could not know.
     pub gaps: Vec<Gap>,
+}
+
+impl Replay<'_> {
+    /// Returns the deadline that the Backup or Restore of a task sets. It holds in every phase, also for an
+    /// Accepted task, whose nearest deadline is its prepare timeout.
+    #[must_use]
+    pub fn operation_deadline(
+        &self,
+        snapshot: &Snapshot,
+        task: &TaskReplay<'_>,
+    ) -> Option<Deadline> {
+        super::deadline::of_operation(snapshot, task.task).0
+    }
 }
 
 /// One node: its agent, its limit, and who holds and waits.
@@ -288,7 +302,7 @@ impl PrepareQueue {
     pub fn is_full(&self) -> Option<bool> {
         let length = i64::try_from(self.labelled.len()).unwrap_or(i64::MAX);
         match self.limit {
-            Observed::Seen(limit) => Some(length >= limit),
+            Observed::Seen(limit) => Some(gates::prepare_queue(length, limit) == Passage::Closed),
             Observed::Absent => Some(false),
             Observed::Unknown(_) => None,
         }

@@ -1,6 +1,7 @@
 //! A New task: its target, the prepare queue, and (pod volumes without mover pods) the slot.
 
 use super::{Look, Step};
+use crate::replay::gates::{self, Passage};
 use crate::replay::situation::{restore_wait, target_pod};
 use crate::replay::{Gate, Mover, NAMED, TaskReplay, Trigger, Verb};
 use crate::snapshot::{Cancel, ContainerState, Observed, Pod};
@@ -101,7 +102,7 @@ impl<'s> Look<'_, 's> {
         }
         let length = i64::try_from(self.queue.labelled.len()).unwrap_or(i64::MAX);
         match self.queue.limit_for(task) {
-            Observed::Seen(limit) if length >= limit => {
+            Observed::Seen(limit) if gates::prepare_queue(length, limit) == Passage::Closed => {
                 let mut step = Step::new(
                     Gate::PrepareQueue,
                     Verb::Wait,

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Look, Step};
+use crate::replay::gates::{self, Passage};
 use crate::replay::{Doom, Gate, Pool, Situation, TaskReplay, Trigger, Verb};
 use crate::snapshot::{Cancel, Pod};
 use crate::velero::profile::MissingPod;
@@ -120,8 +121,7 @@ impl<'s> Look<'_, 's> {
                 format!("{held} in progress, and the limit of the running node-agent is not known"),
             ),
             Some(limit) => {
-                let refused = task.profile.limited_when.refuses(held, limit);
-                if refused {
+                if gates::slot(task.profile.limited_when, held, limit) == Passage::Closed {
                     Step::new(
                         Gate::Slot,
                         Verb::Wait,
