@@ -18,6 +18,7 @@ pub mod diagnose;
 pub mod render;
 pub mod replay;
 pub mod report;
+pub mod simulate;
 pub mod snapshot;
 pub mod velero;
 

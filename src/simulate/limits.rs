@@ -1,0 +1,182 @@
+//! Under which smallest limit a deadline is met.
+
+use std::collections::BTreeMap;
+
+use super::engine::Tally;
+use super::model::{LANES, NONE};
+use super::outcome::{Outcome, Setting, limits, play};
+use super::scenario::Scenario;
+
+/// Looks for the smallest limit of each node, all nodes at once: nodes do not share slots.
+///
+/// Which of the waiting tasks a timeout hits is up to their timers, so what counts is how many of a node
+/// it hits: in half of the runs none.
+pub(super) fn find(setting: &Setting<'_, '_>, scenario: &Scenario, outcome: &mut Outcome) {
+    let model = &setting.built.model;
+    let present = limits(setting.built, scenario);
+    let half = setting.runs / 2;
+    let mut of_node: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (index, spec) in model.tasks.iter().enumerate() {
+        if spec.lane != NONE {
+            of_node.entry(spec.lane / LANES).or_default().push(index);
+        }
+    }
+    // A node that no task misses in any run needs no search, and none is played for it.
+    let missed = |index: &usize| {
+        outcome
+            .tasks
+            .get(*index)
+            .is_some_and(|task| task.missed_runs > 0)
+    };
+    of_node.retain(|_, tasks| tasks.iter().any(missed));
+    if of_node.is_empty() {
+        return;
+    }
+    let shorter = Setting {
+        runs: setting.runs.min(5),
+        ..*setting
+    };
+    let mut search: BTreeMap<u32, Search> = of_node
+        .iter()
+        .map(|(node, tasks)| {
+            let low = at(&present, *node).unwrap_or(1);
+            let most = i64::try_from(tasks.len()).unwrap_or(i64::MAX);
+            // The present limit may do in half of the runs: it is tried too.
+            (
+                *node,
+                Search::above(low - 1, most.max(low.saturating_add(1))),
+            )
+        })
+        .collect();
+    while search.values().any(|search| search.next().is_some()) {
+        let mut tried = present.clone();
+        for (node, search) in &search {
+            let slot = usize::try_from(*node)
+                .ok()
+                .and_then(|node| tried.get_mut(node));
+            if let (Some(limit), Some(slot)) = (search.next(), slot) {
+                *slot = limit;
+            }
+        }
+        let tallies = play(&shorter, scenario, &tried);
+        for (node, search) in &mut search {
+            if let Some(limit) = search.next() {
+                let tasks = of_node.get(node).map_or(&[][..], Vec::as_slice);
+                search.saw(limit, none_misses(&tallies, tasks));
+            }
+        }
+    }
+    for (node, search) in search {
+        let found = search
+            .found()
+            .filter(|limit| Some(*limit) > at(&present, node));
+        let name = usize::try_from(node)
+            .ok()
+            .and_then(|node| model.names.get(node));
+        if let Some(row) = outcome.nodes.iter_mut().find(|row| Some(&row.name) == name) {
+            row.smallest_limit = found;
+        }
+        for index in of_node.get(&node).into_iter().flatten() {
+            if let Some(task) = outcome
+                .tasks
+                .get_mut(*index)
+                .filter(|task| task.missed_runs > half)
+            {
+                task.smallest_limit = found;
+            }
+        }
+    }
+}
+
+fn at(limits: &[i64], node: u32) -> Option<i64> {
+    limits.get(usize::try_from(node).ok()?).copied()
+}
+
+/// Whether in at least half of the runs no task misses its deadline.
+fn none_misses(tallies: &[Tally], tasks: &[usize]) -> bool {
+    let clean = tallies
+        .iter()
+        .filter(|tally| {
+            !tasks
+                .iter()
+                .any(|index| tally.missed.get(*index) == Some(&true))
+        })
+        .count();
+    clean * 2 >= tallies.len()
+}
+
+/// A search for the smallest number that helps, if a larger one never helps less.
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    /// The largest number that does not help.
+    low: i64,
+    /// The smallest that does.
+    high: Option<i64>,
+    bound: i64,
+    over: bool,
+}
+
+impl Search {
+    const fn above(low: i64, bound: i64) -> Self {
+        Self {
+            low,
+            high: None,
+            bound,
+            over: false,
+        }
+    }
+
+    /// Returns the number to try next.
+    fn next(self) -> Option<i64> {
+        if self.over {
+            return None;
+        }
+        match self.high {
+            None => Some(
+                self.low
+                    .saturating_mul(2)
+                    .clamp(self.low + 1, self.bound.max(self.low + 1)),
+            ),
+            Some(high) if high - self.low > 1 => Some(self.low + (high - self.low) / 2),
+            Some(_) => None,
+        }
+    }
+
+    fn saw(&mut self, limit: i64, helps: bool) {
+        if helps {
+            self.high = Some(limit);
+        } else {
+            self.low = limit;
+            self.over = self.high.is_none() && limit >= self.bound;
+        }
+    }
+
+    const fn found(self) -> Option<i64> {
+        self.high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(low: i64, bound: i64, smallest: i64) -> Option<i64> {
+        let mut search = Search::above(low, bound);
+        let mut steps = 0;
+        while let Some(limit) = search.next() {
+            search.saw(limit, limit >= smallest);
+            steps += 1;
+            assert!(steps < 50);
+        }
+        search.found()
+    }
+
+    #[test]
+    fn the_smallest_number_that_helps_is_found() {
+        for smallest in 2..=100 {
+            assert_eq!(search(1, 100, smallest), Some(smallest));
+        }
+        assert_eq!(search(1, 100, 101), None);
+        assert_eq!(search(3, 4, 4), Some(4));
+    }
+}

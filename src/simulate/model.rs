@@ -1,0 +1,199 @@
+//! The present state in numbers: nodes, pools, lanes and tasks by index. Built once; every run reads it.
+
+use std::collections::BTreeMap;
+
+use super::durations::{Group, GroupId};
+use super::table::Table;
+use crate::replay::DeadlineWhat;
+use crate::velero::profile::LimitedWhen;
+
+/// Lanes of a node: one worker queue for each kind.
+pub(super) const LANES: u32 = 4;
+
+/// No node, no group.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// No time.
+pub(super) const NEVER: i64 = i64::MAX;
+
+/// How a task ended in a run, or why it did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// It ran to its end.
+    Completed,
+    /// Its operation timeout ended it before it got a slot.
+    DeadlineWaiting,
+    /// Its operation timeout ended it while it ran.
+    DeadlineRunning,
+    /// Its prepare timeout ended it.
+    PrepareTimeout,
+    /// A look ends it: its pod or volume is gone, or cancel was requested.
+    EndedByALook,
+    /// It waits at the end of the run: every slot of its node is taken by something that never ends.
+    NoSlotLeft,
+    /// It waits at the end of the run: nothing makes a node-agent look at it.
+    NobodyLooks,
+    /// No node-agent works for it.
+    MissingOwner,
+    /// Its restore target is missing or not ready.
+    Target,
+    /// It holds its slot or its place, and nothing ends it.
+    NeverEnds,
+    /// The prepare queue is full of tasks that never leave it.
+    NoRoomInQueue,
+}
+
+impl Ending {
+    /// Returns the text used in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::DeadlineWaiting => "deadline-waiting",
+            Self::DeadlineRunning => "deadline-running",
+            Self::PrepareTimeout => "prepare-timeout",
+            Self::EndedByALook => "ended-by-a-look",
+            Self::NoSlotLeft => "no-slot-left",
+            Self::NobodyLooks => "nobody-looks",
+            Self::MissingOwner => "missing-owner",
+            Self::Target => "target",
+            Self::NeverEnds => "never-ends",
+            Self::NoRoomInQueue => "no-room-in-queue",
+        }
+    }
+
+    /// Returns whether the task still stands where it was when everything else has ended.
+    #[must_use]
+    pub const fn is_stuck(self) -> bool {
+        match self {
+            Self::Completed
+            | Self::DeadlineWaiting
+            | Self::DeadlineRunning
+            | Self::PrepareTimeout
+            | Self::EndedByALook => false,
+            Self::NoSlotLeft
+            | Self::NobodyLooks
+            | Self::MissingOwner
+            | Self::Target
+            | Self::NeverEnds
+            | Self::NoRoomInQueue => true,
+        }
+    }
+}
+
+/// How the time until a task's end is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Remaining {
+    /// This long from now.
+    Known(i64),
+    /// Like the others of its group, but longer than it has run already.
+    Beyond(i64),
+}
+
+/// Where a task stands at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// It holds a slot and ends by itself.
+    Holds(Remaining),
+    /// It holds a slot for ever.
+    HoldsForEver,
+    /// It waits for a slot.
+    Waits,
+    /// It is Accepted and becomes Prepared: its age, or at this time.
+    Exposes {
+        /// How long ago it was accepted.
+        age_ms: i64,
+    },
+    /// Its pod runs: it becomes Prepared at once.
+    BecomesPrepared,
+    /// It is New.
+    New,
+    /// Something ends it, this long from now at the latest.
+    Ends(i64, Ending),
+    /// It stays as it is.
+    Stays(Ending),
+}
+
+/// A task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskSpec {
+    /// The lane of its node and kind; [`NONE`] while it has no node.
+    pub(super) lane: u32,
+    /// Its kind, 0 to 3.
+    pub(super) kind: u32,
+    pub(super) start: Start,
+    /// When its operation timeout ends it; [`NEVER`] without one.
+    pub(super) deadline: i64,
+    pub(super) deadline_what: Option<DeadlineWhat>,
+    /// When its prepare timeout ends it while it is Accepted.
+    pub(super) prepare_deadline: i64,
+    /// How long an expired task stands before it is Canceled: the delay rule of an Accepted task.
+    pub(super) cancel_delay: i64,
+    pub(super) group: GroupId,
+    /// It carries the label that the prepare queue counts.
+    pub(super) labelled: bool,
+    /// It has a mover or pause pod: `GetExposed` is called for it.
+    pub(super) has_pod: bool,
+    /// Any agent may accept it.
+    pub(super) any_agent: bool,
+}
+
+/// The rules of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeSpec {
+    pub(super) limited_when: LimitedWhen,
+    pub(super) requeue_ms: i64,
+    /// A pool for each kind (v1.12).
+    pub(super) pool_per_kind: bool,
+    pub(super) works: bool,
+    /// The concurrency number in force; where it is not known, the number of holders, at least 1.
+    pub(super) limit: i64,
+    /// Entries that nothing holds.
+    pub(super) ghosts: i64,
+    /// Its waiting tasks have lost their timers.
+    pub(super) lost_timers: bool,
+}
+
+/// The present state.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) names: Vec<String>,
+    pub(super) node_ids: BTreeMap<String, u32>,
+    pub(super) nodes: Table<NodeSpec>,
+    pub(super) tasks: Table<TaskSpec>,
+    pub(super) groups: Vec<Group>,
+    /// From Accepted to Prepared, in milliseconds, ascending; never empty.
+    pub(super) prepare: Vec<i64>,
+    /// Labels of tasks that are not simulated.
+    pub(super) labelled_beside: i64,
+    /// The prepare queue in force for DataUploads and DataDownloads, and for pod volumes.
+    pub(super) prepare_queue: [Option<i64>; 2],
+    pub(super) prepare_timeout_ms: i64,
+    pub(super) requeue_new_ms: i64,
+}
+
+impl Model {
+    /// Returns the pool of a lane: its node's first lane, or itself on v1.12.
+    pub(super) fn pool(&self, lane: u32) -> u32 {
+        let node = lane / LANES;
+        if self.nodes.at(node).pool_per_kind {
+            lane
+        } else {
+            node * LANES
+        }
+    }
+
+    /// Takes all deadlines away, to see what ends without them.
+    pub(super) fn forget_deadlines(&mut self) {
+        for id in self.tasks.ids() {
+            let task = self.tasks.at_mut(id);
+            task.deadline = NEVER;
+            task.deadline_what = None;
+        }
+    }
+
+    /// Returns whether nothing says how long any task takes.
+    pub(super) fn knows_no_duration(&self) -> bool {
+        self.groups.is_empty()
+    }
+}
