@@ -89,6 +89,8 @@ finding_ids! {
     RecentFailures => "recent-failures" ["prepare-timeout", "operation-timeout", "agent-start", "server-start", "pod-rejected", "data-path", "other"];
     /// Every task of a Backup is final, the Backup is not.
     BackupWaitsFinishedTasks => "backup-waits-finished-tasks" ["canceled-not-counted", "undetermined"];
+    /// Tasks will be cancelled by their operation timeout before they get a slot.
+    DeadlineAtRisk => "deadline-at-risk" [];
     /// A published fault of this version fits what is seen.
     KnownBug => "known-bug" ["velero-8391", "velero-8394", "velero-8485", "velero-8579", "velero-9365", "velero-9659", "velero-9666", "velero-10007"];
     /// Unfinished tasks of a Backup or Restore that is final or gone.

@@ -71,6 +71,7 @@ fn suppresses(by: FindingId, other: FindingId, agents: AnyAgent) -> bool {
         | FindingId::VersionSkew
         | FindingId::RecentFailures
         | FindingId::OrphanedTasks
+        | FindingId::DeadlineAtRisk
         | FindingId::TransferStalled
         | FindingId::BackupWaitsFinishedTasks
         | FindingId::KnownBug => false,

@@ -14,6 +14,7 @@ mod cancel_stuck;
 mod completion_stuck;
 mod config_drift;
 mod config_ignored;
+mod deadline_at_risk;
 mod ends;
 #[cfg(test)]
 mod example;
@@ -52,6 +53,7 @@ pub(in crate::diagnose) const RULES: &[Check] = &[
     completion_stuck::check,
     config_drift::check,
     config_ignored::check,
+    deadline_at_risk::check,
     expose_blocked::check,
     expose_lost::check,
     foreign_data_mover::check,

@@ -1,0 +1,116 @@
+use serde_json::{Value, json};
+
+use super::super::example::*;
+use super::check;
+use crate::diagnose::finding::{Confidence, Finding, Severity};
+
+const ONE: &str = "{\"loadConcurrency\":{\"globalConfig\":1}}";
+
+/// A finished task of half an hour, which ended so many seconds ago.
+fn finished(name: &str, ended: i64) -> Value {
+    let done = with(
+        task("DataUpload", name, "Completed"),
+        "status.node",
+        "node-a",
+    );
+    let done = with(done, "status.startTimestamp", ago(ended + 1800));
+    with(done, "status.completionTimestamp", ago(ended))
+}
+
+/// A task that runs since ten minutes and has done a third.
+fn running(name: &str) -> [Value; 2] {
+    let held = with(
+        task("DataUpload", name, "InProgress"),
+        "status.node",
+        "node-a",
+    );
+    let held = with(held, "status.startTimestamp", ago(600));
+    let held = with(
+        held,
+        "status.progress",
+        json!({"bytesDone": 100, "totalBytes": 300}),
+    );
+    let written = json!([{"manager": "node-agent-server", "operation": "Update", "apiVersion": "velero.io/v2alpha1",
+        "time": ago(0), "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {"f:progress": {}}}}]);
+    [
+        with(held, "metadata.managedFields", written),
+        running_mover(name, 700),
+    ]
+}
+
+fn waiting(name: &str) -> Vec<Value> {
+    let mut queued = with(
+        task("DataUpload", name, "Prepared"),
+        "status.node",
+        "node-a",
+    );
+    queued["metadata"]["labels"]["velero.io/expose-on-going"] = json!("true");
+    let queued = with(queued, "status.acceptedTimestamp", ago(7000));
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "velero", "creationTimestamp": LONG_AGO},
+        "status": {"phase": "Bound"}
+    });
+    vec![queued, running_mover(name, 6900), claim]
+}
+
+/// Six wait behind one that runs; the operation timeout counts from eight hours ago.
+fn found(timeout: &str, finished_tasks: i64) -> Vec<Finding> {
+    let mut objects = vec![node("node-a"), agent("node-a"), config(ONE)];
+    objects.push(with(
+        backup("WaitingForPluginOperations"),
+        "spec.itemOperationTimeout",
+        timeout,
+    ));
+    for number in 0..finished_tasks {
+        objects.push(finished(&format!("done-{number}"), 610 + number * 1800));
+    }
+    objects.extend(running("runs"));
+    for number in 0..6 {
+        objects.extend(waiting(&format!("wait-{number}")));
+    }
+    propose(check, objects).findings
+}
+
+#[test]
+fn tasks_that_will_be_cancelled_before_their_turn_are_counted_and_named() {
+    // An hour is left. The running one takes twenty minutes, the next thirty; one more begins. Two rounds of
+    // thirty minutes are a few seconds too long, so all but the last must begin at once.
+    let found = found("9h0m0s", 4);
+    let [finding] = found.as_slice() else {
+        panic!("one finding, got {found:?}");
+    };
+    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(finding.confidence, Confidence::Possible);
+    assert_eq!(finding.node.as_deref(), Some("node-a"));
+    assert_eq!(task_names(finding).len(), 6);
+    assert_eq!(blocker_names(finding), ["runs"]);
+    assert_eq!(
+        finding.deadline.as_ref().unwrap().at.to_string(),
+        "2026-01-02T13:00:00Z"
+    );
+    assert_eq!(
+        finding.summary,
+        "About 4 of 6 waiting tasks on node-a will be cancelled by the operation timeout before a slot is free for them; with a limit of 6 none would."
+    );
+    assert!(
+        finding.actions[0]
+            .command
+            .contains("--simulate --concurrency 6")
+    );
+}
+
+#[test]
+fn time_enough_is_quiet() {
+    assert_eq!(found("13h0m0s", 4), Vec::new());
+}
+
+#[test]
+fn too_few_finished_tasks_predict_nothing() {
+    assert_eq!(found("9h0m0s", 2), Vec::new());
+}
+
+#[test]
+fn many_finished_tasks_make_it_likely() {
+    assert_eq!(found("9h0m0s", 10)[0].confidence, Confidence::Likely);
+}
