@@ -9,8 +9,8 @@
 use std::io::{self, Write};
 
 use crate::report::{
-    AuthReport, DiagnosisReport, ExplanationReport, ReplayReport, Runbook, StatusReport,
-    VersionReport,
+    AuthReport, DiagnosisReport, ExplanationReport, ReplayReport, Runbook, SimulationReport,
+    StatusReport, VersionReport,
 };
 
 mod auth;
@@ -22,6 +22,7 @@ mod json;
 mod name;
 mod replay;
 mod screen;
+mod simulation;
 mod status;
 mod words;
 
@@ -196,6 +197,26 @@ pub fn runbook(out: &mut dyn Write, page: &Runbook, format: Format) -> io::Resul
 /// Only those of the writer.
 pub fn auth(out: &mut dyn Write, report: &AuthReport, terminal: &Terminal) -> io::Result<()> {
     auth::table(out, report, terminal)
+}
+
+/// Writes the answer of `replay --simulate`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn simulation(
+    out: &mut dyn Write,
+    report: &SimulationReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => simulation::table(out, report, terminal),
+        Format::Wide => simulation::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::simulation::Simulation::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::simulation::Simulation::from(report)),
+        Format::Name => name::simulation(out, report),
+    }
 }
 
 /// Writes the answer of `version`.

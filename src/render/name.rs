@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use crate::report::{DiagnosisReport, ExplanationReport, ReplayReport, StatusReport};
+use crate::report::{
+    DiagnosisReport, ExplanationReport, ReplayReport, SimulationReport, StatusReport,
+};
 use crate::velero::{TaskKind, TaskRef};
 
 /// Writes `node/NAME` for each node shown.
@@ -46,6 +48,15 @@ pub(super) fn explanation(out: &mut dyn Write, report: &ExplanationReport) -> io
     let tasks: BTreeSet<&TaskRef> = unfinished.chain(told).collect();
     for task in tasks {
         write_task(out, task)?;
+    }
+    Ok(())
+}
+
+/// Writes `KIND.velero.io/NAME` for each task shown.
+pub(super) fn simulation(out: &mut dyn Write, report: &SimulationReport) -> io::Result<()> {
+    let tasks = report.simulation.outcomes.first().map(|first| &first.tasks);
+    for task in tasks.into_iter().flatten() {
+        write_task(out, &task.task)?;
     }
     Ok(())
 }

@@ -5,6 +5,8 @@
 
 use std::io::{self, Write};
 
+use jiff::Timestamp;
+
 use super::columns::{Column, Room, Table};
 use super::context::{
     context, gaps_in_full, gaps_in_short, hidden_tasks, next, next_within, unmatched,
@@ -49,13 +51,15 @@ const WIDE_COLUMNS: [Column; 17] = [
     Column::always("VERSION"),
 ];
 
-const TASK_COLUMNS: [Column; 6] = [
+const TASK_COLUMNS: [Column; 8] = [
     Column::always("NODE"),
     Column::always("TASK"),
     Column::always("SLOT"),
     Column::always("PHASE"),
     Column::always("SINCE"),
     Column::always("PROGRESS"),
+    Column::always("ETA"),
+    Column::always("DEADLINE"),
 ];
 
 /// Writes the first screen.
@@ -408,6 +412,11 @@ fn tasks(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
                         .and_then(percent)
                         .unwrap_or_else(|| NONE.to_owned()),
                 ),
+                eta(task, report.head.taken_at),
+                plain(&task.deadline.as_ref().map_or_else(
+                    || NONE.to_owned(),
+                    |deadline| from_now(deadline.at, report.head.taken_at),
+                )),
             ]);
         }
     }
@@ -417,6 +426,40 @@ fn tasks(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
     let mut lines = vec![Line::default()];
     lines.extend(table.lines(terminal, Room::Any));
     lines
+}
+
+/// When a task is expected to end: in half of the simulated runs, and in nine of ten.
+fn eta(task: &TaskRow, now: Timestamp) -> Span {
+    let Some(eta) = &task.eta else {
+        return Span::new(UNKNOWN, Style::Plain);
+    };
+    let Some(half) = eta.end else {
+        return Span::new("never", Style::Warn);
+    };
+    let late = task
+        .deadline
+        .as_ref()
+        .is_some_and(|deadline| half >= deadline.at);
+    let style = if late { Style::Warn } else { Style::Plain };
+    let half = from_now(half, now);
+    let most = eta
+        .end_p90
+        .map_or_else(|| "never".to_owned(), |most| from_now(most, now));
+    let most = most.trim_start_matches("in ");
+    if half.ends_with(&format!(" {most}")) {
+        Span::new(&half, style)
+    } else {
+        Span::new(&format!("{half}..{most}"), style)
+    }
+}
+
+fn from_now(at: Timestamp, now: Timestamp) -> String {
+    let seconds = at.duration_since(now).as_secs();
+    if seconds >= 0 {
+        format!("in {}", age(seconds))
+    } else {
+        format!("{} ago", age(seconds.saturating_neg()))
+    }
 }
 
 fn task_in_short(row: &TaskRow) -> String {

@@ -12,6 +12,7 @@ mod pins;
 mod replay;
 mod rights;
 mod runbooks;
+mod simulation;
 mod status;
 mod version;
 
@@ -26,6 +27,7 @@ pub use pins::Pins;
 pub use replay::{COMPETING_LISTED, Competing, DecisionRow, ReplayReport};
 pub use rights::{AuthReport, Need, RIGHTS, Right, RightRow, RightScope, RoleKind, role_yaml};
 pub use runbooks::{Runbook, near_ids, runbook};
+pub use simulation::{SimulationReport, troubles};
 pub use status::{
     AgentRow, LimitRow, NodeRow, PrepareQueueRow, SlotsRow, StatusReport, TaskCounts, TaskRow,
     Unassigned, VeleroSeen,
@@ -36,4 +38,5 @@ pub use crate::diagnose::{
     Action, Confidence, Evidence, EvidenceKind, FindingId, NodeVerdict, Severity, Verdict,
 };
 pub use crate::replay::{Deadline, DeadlineWhat, Gate, LimitSource, Trigger, Verb};
+pub use crate::simulate::{Assumption, Eta, NodeOutcome, Outcome, Range, Simulation, TaskOutcome};
 pub use crate::snapshot::{Gap, GapReason, NowFrom, Progress, SourceType};

@@ -1,11 +1,14 @@
 //! Which node has how many slots, who holds them, who waits.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::head::plain_version;
 use super::{Filters, Head, Pins};
 use crate::diagnose::{Diagnosis, Finding, NodeVerdict};
-use crate::replay::{LimitSource, NodeReplay, Pool, Replay, Situation, TaskReplay};
+use crate::replay::{Deadline, LimitSource, NodeReplay, Pool, Replay, Situation, TaskReplay};
+use crate::simulate::Eta;
 use crate::snapshot::{Observed, Progress, Snapshot};
 use crate::velero::{Phase, TaskRef};
 
@@ -141,6 +144,11 @@ pub struct TaskRow {
     pub progress: Option<Progress>,
     /// When it became what its phase says.
     pub since: Option<Timestamp>,
+    /// When it ends by itself at the latest: the deadline of its operation, else of its preparation.
+    pub deadline: Option<Deadline>,
+    /// When it is expected to end; only after [`StatusReport::with_forecast`], and where something says
+    /// how long tasks take.
+    pub eta: Option<Eta>,
 }
 
 impl StatusReport {
@@ -188,6 +196,17 @@ impl StatusReport {
                 VeleroSeen::Yes
             },
         }
+    }
+
+    /// Adds when each task is expected to end.
+    #[must_use]
+    pub fn with_forecast(mut self, forecast: &BTreeMap<TaskRef, Eta>) -> Self {
+        for node in &mut self.nodes {
+            for task in node.holders.iter_mut().chain(&mut node.waiting) {
+                task.eta = forecast.get(&task.task).cloned();
+            }
+        }
+        self
     }
 
     /// Returns whether nothing could be answered: no kind of task could be read, neither an agent nor a
@@ -294,6 +313,8 @@ fn row(replay: &Replay<'_>, task: &TaskRef) -> TaskRow {
         phase: known.map_or(Phase::New, |known| known.task.phase.clone()),
         progress: known.and_then(|known| known.task.progress),
         since: known.and_then(|known| known.phase_since.map(|(since, _)| since)),
+        deadline: known.and_then(|known| known.deadline.clone()),
+        eta: None,
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 mod escape;
 pub(crate) mod explanation;
+pub(crate) mod simulation;
 mod text;
 pub(crate) mod v1;
 

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{explanation, v1};
+use super::{explanation, simulation, v1};
 use crate::report::FindingId;
 
 /// Every finding id that a document can hold.
@@ -21,13 +21,14 @@ fn schema_of<T: JsonSchema>() -> String {
     text
 }
 
-fn schemas() -> [(&'static str, String); 6] {
+fn schemas() -> [(&'static str, String); 7] {
     [
         ("status", schema_of::<v1::Status<'_>>()),
         ("diagnosis", schema_of::<v1::Diagnosis<'_>>()),
         ("explanation", schema_of::<explanation::Explanation<'_>>()),
         ("runbook", schema_of::<explanation::RunbookPage>()),
         ("replay", schema_of::<v1::Replay<'_>>()),
+        ("simulation", schema_of::<simulation::Simulation<'_>>()),
         ("version", schema_of::<v1::Version<'_>>()),
     ]
 }

@@ -73,6 +73,8 @@ fn task_row(name: &str, phase: Phase, done: i64) -> TaskRow {
             total_bytes: 100,
         }),
         since: Some("2026-01-02T02:17:05Z".parse().unwrap()),
+        deadline: None,
+        eta: None,
     }
 }
 

@@ -233,10 +233,10 @@ fn status_wide_lists_who_holds_and_who_waits() {
     NODE       VERDICT   IN PROGRESS   FREE   LEAKED   WAITING   OLDEST   LIMIT FROM   CONFIGURED   PREPARED   CANCELING   ACCEPTED   NEW   AGENT          READY   RESTARTS   VERSION
     worker-b   ✗ stuck   1 of 2        1      0        2         47m      global       2            2          0           0          0     node-agent-x   true    0          1.17.1
 
-    NODE       TASK       SLOT    PHASE        SINCE   PROGRESS
-    worker-b   du/du-h0   holds   InProgress   47m     63%
-    worker-b   du/du-w0   waits   Prepared     47m     0%
-    worker-b   du/du-w1   waits   Prepared     47m     0%
+    NODE       TASK       SLOT    PHASE        SINCE   PROGRESS   ETA         DEADLINE
+    worker-b   du/du-h0   holds   InProgress   47m     63%        <unknown>   <none>
+    worker-b   du/du-w0   waits   Prepared     47m     0%         <unknown>   <none>
+    worker-b   du/du-w1   waits   Prepared     47m     0%         <unknown>   <none>
     next: kubectl velero-slots diagnose -n velero --context prod-eu-1
     ");
 }

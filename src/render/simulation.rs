@@ -1,0 +1,378 @@
+//! `replay --simulate` for people. The scenarios side by side first, then the nodes, then what the model
+//! assumes.
+
+use std::io::{self, Write};
+
+use super::Terminal;
+use super::columns::{Column, Room, Table};
+use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks};
+use super::screen::{Line, Span, Style, rows, wrap, write_lines};
+use super::status::SCREEN_ROWS;
+use super::words::{NONE, age, count};
+use crate::report::{Assumption, NodeOutcome, Outcome, Range, SimulationReport, TaskOutcome};
+
+/// Columns go in this order: IDLE, CALLS, LOST EVENT, LEAK, WASTED, MISSED.
+const COLUMNS: [Column; 10] = [
+    Column::always("DESIGN"),
+    Column::always("WHAT IF"),
+    Column::always("DRAINED IN"),
+    Column::until("CALLS", 1),
+    Column::until("WASTED", 4),
+    Column::until("IDLE", 0),
+    Column::until("MISSED", 5),
+    Column::always("STUCK"),
+    Column::until("LEAK", 3),
+    Column::until("LOST", 2),
+];
+
+const WIDE_COLUMNS: [Column; 12] = [
+    Column::always("DESIGN"),
+    Column::always("WHAT IF"),
+    Column::always("DRAINED IN"),
+    Column::always("CALLS"),
+    Column::always("WASTED"),
+    Column::always("RACED SAME KIND"),
+    Column::always("RACED OTHER KIND"),
+    Column::always("SLOT IDLE"),
+    Column::always("MISSED"),
+    Column::always("STUCK"),
+    Column::always("STUCK IF LEAKED"),
+    Column::always("STUCK IF LOST"),
+];
+
+const NODE_COLUMNS: [Column; 4] = [
+    Column::always("NODE"),
+    Column::always("TASKS"),
+    Column::always("IDLE IN"),
+    Column::always("LIMIT NEEDED"),
+];
+
+const TASK_COLUMNS: [Column; 10] = [
+    Column::always("TASK"),
+    Column::always("PHASE"),
+    Column::always("NODE"),
+    Column::always("STARTS IN"),
+    Column::always("ENDS IN"),
+    Column::always("ENDING"),
+    Column::always("DEADLINE"),
+    Column::always("MISSED RUNS"),
+    Column::always("LIMIT NEEDED"),
+    Column::always("DURATION FROM"),
+];
+
+/// Writes the first screen.
+pub(super) fn table(
+    out: &mut dyn Write,
+    report: &SimulationReport,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    let mut top = top(report, terminal);
+    top.extend(scenarios(report, &COLUMNS, Room::Terminal, terminal));
+    let mut bottom = assumptions_in_short(report, terminal);
+    bottom.extend(gaps_in_short(&report.head, terminal));
+    let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
+    let lines = [top, nodes(report, room, terminal), bottom].concat();
+    write_lines(out, &lines, terminal)
+}
+
+/// Writes everything.
+pub(super) fn wide(
+    out: &mut dyn Write,
+    report: &SimulationReport,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    let mut lines = top(report, terminal);
+    lines.extend(scenarios(report, &WIDE_COLUMNS, Room::Any, terminal));
+    if let Some(first) = report.simulation.outcomes.first() {
+        if !first.nodes.is_empty() {
+            lines.push(Line::default());
+            lines.extend(node_table(&first.nodes, terminal));
+        }
+        if !first.tasks.is_empty() {
+            let mut table = Table::new(&TASK_COLUMNS);
+            for task in &first.tasks {
+                table.row(task_row(task, report));
+            }
+            lines.push(Line::default());
+            lines.extend(table.lines(terminal, Room::Any));
+        }
+    }
+    lines.push(Line::default());
+    for assumption in &report.simulation.assumptions {
+        lines.extend(wrap(
+            &Line::new("assumed: ", Style::Dim),
+            &in_words(assumption),
+            Style::Plain,
+            terminal,
+        ));
+    }
+    lines.extend(gaps_in_full(&report.head, terminal));
+    write_lines(out, &lines, terminal)
+}
+
+fn top(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+    let mut lines = context(&report.head, terminal);
+    let simulation = &report.simulation;
+    let tasks = count(simulation.tasks, "unfinished task", "unfinished tasks");
+    if let Some(why) = hidden_tasks(&report.head).or_else(|| simulation.refused.clone()) {
+        lines.extend(wrap(
+            &Line::new(&format!("{} ", terminal.marks.unknown()), Style::Unknown),
+            &format!("UNKNOWN: {why}; {tasks}"),
+            Style::Unknown,
+            terminal,
+        ));
+        return lines;
+    }
+    let Some(first) = simulation.outcomes.first() else {
+        return lines;
+    };
+    let missed = first.missed.p50.unwrap_or(0);
+    let stuck = first.stuck.p50.unwrap_or(0);
+    let mut text = format!(
+        "{tasks}, simulated {} with seed {}",
+        if simulation.runs == 1 {
+            "once".to_owned()
+        } else {
+            format!("{} times", simulation.runs)
+        },
+        simulation.seed
+    );
+    if missed > 0 {
+        text.push_str(&format!("; {missed} of them miss their deadline"));
+    }
+    if stuck > 0 {
+        text.push_str(&format!("; {stuck} of them never end"));
+    }
+    if report.tasks_not_shown > 0 {
+        text.push_str(&format!(
+            " ({} left out by filters)",
+            report.tasks_not_shown
+        ));
+    }
+    let (mark, style) = if missed + stuck > 0 {
+        (terminal.marks.warn(), Style::Warn)
+    } else {
+        (terminal.marks.good(), Style::Good)
+    };
+    lines.extend(wrap(
+        &Line::new(&format!("{mark} "), style),
+        &text,
+        style,
+        terminal,
+    ));
+    lines
+}
+
+/// The scenarios side by side.
+fn scenarios(
+    report: &SimulationReport,
+    columns: &[Column],
+    room: Room,
+    terminal: &Terminal,
+) -> Vec<Line> {
+    if report.simulation.outcomes.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(columns);
+    for outcome in &report.simulation.outcomes {
+        let cells = scenario_row(outcome);
+        if columns.len() == COLUMNS.len() {
+            let [
+                design,
+                change,
+                drained,
+                calls,
+                wasted,
+                _,
+                _,
+                idle,
+                missed,
+                stuck,
+                leak,
+                lost,
+            ] = cells;
+            table.row([
+                design, change, drained, calls, wasted, idle, missed, stuck, leak, lost,
+            ]);
+        } else {
+            table.row(cells);
+        }
+    }
+    table.lines(terminal, room)
+}
+
+fn scenario_row(outcome: &Outcome) -> [Span; 12] {
+    let plain = |text: &str| Span::new(text, Style::Plain);
+    let bad = |range: Range| {
+        let style = if range.p50.unwrap_or(0) > 0 {
+            Style::Warn
+        } else {
+            Style::Plain
+        };
+        Span::new(&numbers(range), style)
+    };
+    let changes = outcome.scenario.changes();
+    let probe = |number: Option<i64>| {
+        plain(&number.map_or_else(|| NONE.to_owned(), |number| number.to_string()))
+    };
+    [
+        plain(outcome.scenario.design.as_str()),
+        plain(if changes.is_empty() {
+            "as it is"
+        } else {
+            &changes
+        }),
+        plain(&times(outcome.drained)),
+        plain(&numbers(outcome.calls)),
+        plain(&numbers(outcome.wasted)),
+        plain(&numbers(outcome.raced_same_kind)),
+        plain(&numbers(outcome.raced_other_kind)),
+        plain(&times(outcome.idle)),
+        bad(outcome.missed),
+        bad(outcome.stuck),
+        probe(outcome.probes.map(|probes| probes.stuck_by_leaked_slots)),
+        probe(outcome.probes.map(|probes| probes.stuck_by_lost_events)),
+    ]
+}
+
+/// Lays out as many nodes of the first scenario as there is room for: those that are busy longest.
+fn nodes(report: &SimulationReport, room: usize, terminal: &Terminal) -> Vec<Line> {
+    let Some(first) = report.simulation.outcomes.first() else {
+        return Vec::new();
+    };
+    let mut ordered: Vec<NodeOutcome> = first.nodes.clone();
+    let last = |range: Range| range.p50.unwrap_or(i64::MAX);
+    ordered.sort_by_key(|node| (std::cmp::Reverse(last(node.idle_at)), node.name.clone()));
+    let mut shown = ordered.len().min(room);
+    while shown > 0 {
+        let mut lines = vec![Line::default()];
+        lines.extend(node_table(
+            ordered.get(..shown).unwrap_or_default(),
+            terminal,
+        ));
+        if shown < ordered.len() {
+            lines.push(Line::new(
+                &format!(
+                    "{} and {} (use -o wide)",
+                    terminal.marks.more(),
+                    count(ordered.len() - shown, "other node", "other nodes")
+                ),
+                Style::Dim,
+            ));
+        }
+        if rows(&lines, terminal) <= room {
+            return lines;
+        }
+        shown -= 1;
+    }
+    Vec::new()
+}
+
+fn node_table(nodes: &[NodeOutcome], terminal: &Terminal) -> Vec<Line> {
+    let mut table = Table::new(&NODE_COLUMNS);
+    for node in nodes {
+        let plain = |text: &str| Span::new(text, Style::Plain);
+        table.row([
+            plain(&node.name),
+            plain(&node.tasks.to_string()),
+            plain(&times(node.idle_at)),
+            plain(&limit(node.smallest_limit)),
+        ]);
+    }
+    table.lines(terminal, Room::Any)
+}
+
+fn task_row(task: &TaskOutcome, report: &SimulationReport) -> [Span; 10] {
+    let plain = |text: &str| Span::new(text, Style::Plain);
+    let deadline = task.deadline.as_ref().map_or_else(
+        || NONE.to_owned(),
+        |deadline| {
+            let seconds = deadline.at.duration_since(report.head.taken_at).as_secs();
+            if seconds >= 0 {
+                format!("in {}", age(seconds))
+            } else {
+                format!("{} ago", age(seconds.saturating_neg()))
+            }
+        },
+    );
+    [
+        plain(&format!(
+            "{}/{}",
+            task.task.kind.short_name(),
+            task.task.name
+        )),
+        plain(task.phase.as_str()),
+        plain(task.node.as_deref().unwrap_or(NONE)),
+        plain(&times(task.start)),
+        plain(&times(task.end)),
+        plain(task.ending.as_str()),
+        plain(&deadline),
+        plain(&task.missed_runs.to_string()),
+        plain(&limit(task.smallest_limit)),
+        plain(&task.basis.map_or_else(
+            || NONE.to_owned(),
+            |(basis, samples)| format!("{} ({samples})", basis.as_str()),
+        )),
+    ]
+}
+
+fn limit(limit: Option<i64>) -> String {
+    limit.map_or_else(|| NONE.to_owned(), |limit| limit.to_string())
+}
+
+/// Half of the runs, and nine of ten where that reads differently.
+fn range(range: Range, write: impl Fn(i64) -> String) -> String {
+    let half = range.p50.map_or_else(|| "never".to_owned(), &write);
+    let most = range.p90.map_or_else(|| "never".to_owned(), &write);
+    if half == most {
+        half
+    } else {
+        format!("{half}..{most}")
+    }
+}
+
+fn times(millis: Range) -> String {
+    range(millis, |millis| age(millis / 1000))
+}
+
+fn numbers(of: Range) -> String {
+    range(of, |number| number.to_string())
+}
+
+fn in_words(assumption: &Assumption) -> String {
+    match assumption.samples {
+        Some(samples) => format!(
+            "{} ({})",
+            assumption.text,
+            count(samples, "sample", "samples")
+        ),
+        None => assumption.text.clone(),
+    }
+}
+
+fn assumptions_in_short(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+    let all = &report.simulation.assumptions;
+    let Some(first) = all.first() else {
+        return Vec::new();
+    };
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        rest => format!(
+            ", and {} (use -o wide)",
+            count(rest, "other assumption", "other assumptions")
+        ),
+    };
+    let mut lines = wrap(
+        &Line::new("Assumes: ", Style::Dim),
+        &format!("{}{more}", in_words(first)),
+        Style::Plain,
+        terminal,
+    );
+    lines.extend(wrap(
+        &Line::default(),
+        "Ranges are half of the runs..nine of ten. LEAK, LOST: tasks stuck if the busiest node leaked its slots or lost its timers.",
+        Style::Dim,
+        terminal,
+    ));
+    lines
+}
