@@ -5,5 +5,6 @@ pub(crate) mod capture;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod replay;
+mod simulate;
 pub(crate) mod status;
 pub(crate) mod version;

@@ -1,6 +1,6 @@
 //! `status`.
 
-use super::super::args::{FilterArgs, OutputArgs, SourceArgs, parse_threshold};
+use super::super::args::{FilterArgs, OutputArgs, OutputFormat, SourceArgs, parse_threshold};
 use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source;
@@ -8,7 +8,8 @@ use super::super::ui::{TerminalEnvironment, Ui, terminal};
 use crate::diagnose::diagnose;
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
-use crate::report::StatusReport;
+use crate::report::{StatusReport, troubles};
+use crate::simulate::forecast;
 
 /// Show which node has how many slots, who holds them and who waits
 #[derive(clap::Args, Clone, Debug)]
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     };
     let replayed = replay(&read.snapshot, options);
     let diagnosis = diagnose(&read.snapshot, &replayed);
-    let report = StatusReport::new(
+    let mut report = StatusReport::new(
         &read.snapshot,
         &replayed,
         &diagnosis,
@@ -40,6 +41,11 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         &read.pins,
     );
     ui.say_unmatched(&report.head);
+    // The only view that shows it.
+    if args.output.output == OutputFormat::Wide {
+        let troubles = troubles(&replayed, &diagnosis);
+        report = report.with_forecast(&forecast(&read.snapshot, &replayed, &troubles));
+    }
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::status(out, &report, args.output.output.into(), &terminal))?;
     Ok(if report.head.timed_out() {
