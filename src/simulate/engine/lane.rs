@@ -16,6 +16,8 @@ pub(super) struct Lane {
     clock: i64,
     /// When it showed that; in the future while the worker is blocked.
     at: i64,
+    /// The clock time up to which tasks that came at once are served: one after the other.
+    served: i64,
     /// Looks under way.
     pub(super) looking: u32,
     /// Stamp of the look that is planned.
@@ -46,7 +48,11 @@ impl Lane {
         turn: Option<i64>,
     ) -> i64 {
         self.advance(now, round);
-        let first = self.clock.saturating_add(wait);
+        let mut first = self.clock.saturating_add(wait);
+        if wait == 0 {
+            first = first.max(self.served);
+            self.served = first.saturating_add(round.cost);
+        }
         let phase = turn.unwrap_or_else(|| first.rem_euclid(round.period));
         self.ring.insert((phase, task));
         first

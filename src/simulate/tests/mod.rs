@@ -1,6 +1,8 @@
 //! Tests of the simulation.
 
+mod page;
 mod properties;
+mod traces;
 
 use serde_json::{Value, json};
 
