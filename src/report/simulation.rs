@@ -38,7 +38,13 @@ impl SimulationReport {
                 "nothing could be simulated",
             )
         });
-        let gaps = replay.gaps.iter().chain(&diagnosis.gaps).chain(&refused);
+        let unmatched = filters.unmatched(snapshot, replay);
+        let gaps = replay
+            .gaps
+            .iter()
+            .chain(&diagnosis.gaps)
+            .chain(&refused)
+            .chain(&unmatched);
         let head = Head::new(snapshot, replay, gaps, pins);
         let before = simulation
             .outcomes
@@ -58,11 +64,18 @@ impl SimulationReport {
         }
     }
 
-    /// Returns whether nothing could be answered: no kind of task could be read, or nothing says how long
-    /// a task takes.
+    /// Returns whether nothing could be answered: no kind of task could be read, nothing says how long a
+    /// task takes, or no task is shown for a filter that names what occurs nowhere.
     #[must_use]
     pub fn nothing_answered(&self) -> bool {
-        self.head.no_task_kind_was_read() || self.simulation.refused.is_some()
+        let nothing_shown = self
+            .simulation
+            .outcomes
+            .first()
+            .is_none_or(|outcome| outcome.tasks.is_empty());
+        self.head.no_task_kind_was_read()
+            || self.simulation.refused.is_some()
+            || (nothing_shown && self.head.unmatched_filters().next().is_some())
     }
 }
 

@@ -81,6 +81,7 @@ fn run_simulation(
         &args.filters.filters(),
         &read.pins,
     );
+    ui.say_unmatched(&report.head);
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::simulation(out, &report, args.output.output.into(), &terminal))?;
     Ok(if report.head.timed_out() {
