@@ -531,7 +531,7 @@ fn a_capture_without_no_redact_is_refused_with_a_reason() {
     assert_eq!(exit, Exit::Usage);
     assert_eq!(out, "");
     insta::assert_snapshot!(err, @r"
-    error: redaction is not there yet: the file would hold names, labels, node names and messages as they are
+    error: redaction is not there yet: the file would hold objects as they are, with names, labels, annotations, messages, and the arguments and environment of pods
     hint: if that is fine, add --no-redact. Secrets are never read
     ");
 }
