@@ -59,13 +59,12 @@ fn node(number: u32) -> String {
 fn task(number: u32, name: &str, phase: &str) -> Value {
     let start = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(479_990);
     let end = start + jiff::SignedDuration::from_secs(i64::from(60 + number % 1800));
-    let mut status = json!({
-        "phase": phase, "node": node(number), "acceptedByNode": node(number), "acceptedTimestamp": start.to_string()
+    // Null reads as absent.
+    let ran = |time: jiff::Timestamp| (phase == "Completed").then(|| time.to_string());
+    let status = json!({
+        "phase": phase, "node": node(number), "acceptedByNode": node(number), "acceptedTimestamp": start.to_string(),
+        "startTimestamp": ran(start), "completionTimestamp": ran(end)
     });
-    if phase == "Completed" {
-        status["startTimestamp"] = json!(start.to_string());
-        status["completionTimestamp"] = json!(end.to_string());
-    }
     json!({
         "apiVersion": "velero.io/v2alpha1", "kind": "DataUpload",
         "metadata": {"name": format!("{name}-{number}"), "namespace": "velero", "uid": format!("{name}-{number}")},

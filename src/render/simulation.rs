@@ -138,16 +138,13 @@ fn top(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
         simulation.seed
     );
     if missed > 0 {
-        text.push_str(&format!("; {missed} of them miss their deadline"));
+        text = format!("{text}; {missed} of them miss their deadline");
     }
     if stuck > 0 {
-        text.push_str(&format!("; {stuck} of them never end"));
+        text = format!("{text}; {stuck} of them never end");
     }
     if report.tasks_not_shown > 0 {
-        text.push_str(&format!(
-            " ({} left out by filters)",
-            report.tasks_not_shown
-        ));
+        text = format!("{text} ({} left out by filters)", report.tasks_not_shown);
     }
     let (mark, style) = if missed + stuck > 0 {
         (terminal.marks.warn(), Style::Warn)

@@ -123,7 +123,7 @@ impl<'s> Learned<'s> {
             }
             // To the second: a task of less than one counts as one.
             let duration = millis(end, start);
-            if duration < 0 || duration > LONGEST_MS || end > snapshot.taken_at {
+            if !(0..=LONGEST_MS).contains(&duration) || end > snapshot.taken_at {
                 learned.left_out += 1;
                 continue;
             }

@@ -50,7 +50,7 @@ impl Chance {
     }
 }
 
-/// The finaliser of SplitMix64: every bit of the answer depends on every bit of the question.
+/// The finaliser of `SplitMix64`: every bit of the answer depends on every bit of the question.
 const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -58,15 +58,15 @@ fn seed_story() -> String {
                 Some(Trouble::LostTimers) => probes.stuck_by_lost_events,
                 None => outcome.stuck.p50.unwrap(),
             };
-            text.push_str(&format!(
-                "| {story} | {} | {} | {} | {} | {} | {} | {for_ever} of 84 a node |\n",
+            text = format!(
+                "{text}| {story} | {} | {} | {} | {} | {} | {} | {for_ever} of 84 a node |\n",
                 outcome.scenario.design.as_str(),
                 range(outcome.drained, minutes),
                 range(outcome.calls, plain),
                 range(outcome.wasted, plain),
                 range(outcome.idle, minutes),
                 range(outcome.missed, plain),
-            ));
+            );
         }
     }
     text
@@ -84,14 +84,14 @@ fn races() -> String {
             })
             .to_vec();
         for outcome in answer(&snapshot, &replay, scenarios, BTreeMap::new()) {
-            text.push_str(&format!(
-                "| {workers} | {} | {} | {} | {} | {} |\n",
+            text = format!(
+                "{text}| {workers} | {} | {} | {} | {} | {} |\n",
                 outcome.scenario.design.as_str(),
                 range(outcome.calls, plain),
                 range(outcome.wasted, plain),
                 range(outcome.raced_same_kind, plain),
                 range(outcome.raced_other_kind, plain),
-            ));
+            );
         }
     }
     text

@@ -212,8 +212,8 @@ pub(super) fn table() -> String {
         for percent in MOMENTS {
             let errors = errors(trace, percent);
             let of = |errors: &[i64], percent| minutes(rank(errors, percent).unwrap());
-            text.push_str(&format!(
-                "| {trace} | {percent} % | {} | {} | {} | {} | {} | {} of {} |\n",
+            text = format!(
+                "{text}| {trace} | {percent} % | {} | {} | {} | {} | {} | {} of {} |\n",
                 errors.tasks,
                 of(&errors.start, 50),
                 of(&errors.start, 90),
@@ -221,7 +221,7 @@ pub(super) fn table() -> String {
                 of(&errors.turn, 90),
                 minutes(errors.drained),
                 minutes(errors.rest),
-            ));
+            );
         }
     }
     text
