@@ -67,9 +67,19 @@ pub(super) fn table(
     terminal: &Terminal,
 ) -> io::Result<()> {
     let mut top = top(report, terminal);
-    top.extend(scenarios(report, &COLUMNS, Room::Terminal, terminal));
     let mut bottom = assumptions_in_short(report, terminal);
     bottom.extend(gaps_in_short(&report.head, terminal));
+    let taken = rows(&top, terminal) + rows(&bottom, terminal);
+    // The header and, where some are left out, the line that counts them.
+    let room = SCREEN_ROWS.saturating_sub(taken + 2).max(1);
+    let all = report.simulation.outcomes.len();
+    let shown = if all <= room + 1 { all } else { room };
+    top.extend(scenarios(report, shown, &COLUMNS, Room::Terminal, terminal));
+    if shown < all {
+        let more = count(all - shown, "other scenario", "other scenarios");
+        let text = format!("{} and {more} (use -o wide)", terminal.marks.more());
+        top.push(Line::new(&text, Style::Dim));
+    }
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, nodes(report, room, terminal), bottom].concat();
     write_lines(out, &lines, terminal)
@@ -82,7 +92,8 @@ pub(super) fn wide(
     terminal: &Terminal,
 ) -> io::Result<()> {
     let mut lines = top(report, terminal);
-    lines.extend(scenarios(report, &WIDE_COLUMNS, Room::Any, terminal));
+    let all = report.simulation.outcomes.len();
+    lines.extend(scenarios(report, all, &WIDE_COLUMNS, Room::Any, terminal));
     if let Some(first) = report.simulation.outcomes.first() {
         if !first.nodes.is_empty() {
             lines.push(Line::default());
@@ -128,24 +139,24 @@ fn top(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
     };
     let missed = first.missed.p50.unwrap_or(0);
     let stuck = first.stuck.p50.unwrap_or(0);
-    let mut text = format!(
-        "{tasks}, simulated {} with seed {}",
-        if simulation.runs == 1 {
-            "once".to_owned()
-        } else {
-            format!("{} times", simulation.runs)
-        },
+    let runs = match simulation.runs {
+        1 => "once".to_owned(),
+        runs => format!("{runs} times"),
+    };
+    let mut parts = vec![format!(
+        "{tasks}, simulated {runs} with seed {}",
         simulation.seed
-    );
+    )];
     if missed > 0 {
-        text = format!("{text}; {missed} of them miss their deadline");
+        parts.push(format!("{missed} of them miss their deadline"));
     }
     if stuck > 0 {
-        text = format!("{text}; {stuck} of them never end");
+        parts.push(format!("{stuck} of them never end"));
     }
     if report.tasks_not_shown > 0 {
-        text = format!("{text} ({} left out by filters)", report.tasks_not_shown);
+        parts.push(format!("{} left out by filters", report.tasks_not_shown));
     }
+    let text = parts.join("; ");
     let (mark, style) = if missed + stuck > 0 {
         (terminal.marks.warn(), Style::Warn)
     } else {
@@ -163,6 +174,7 @@ fn top(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
 /// The scenarios side by side.
 fn scenarios(
     report: &SimulationReport,
+    shown: usize,
     columns: &[Column],
     room: Room,
     terminal: &Terminal,
@@ -171,7 +183,7 @@ fn scenarios(
         return Vec::new();
     }
     let mut table = Table::new(columns);
-    for outcome in &report.simulation.outcomes {
+    for outcome in report.simulation.outcomes.iter().take(shown) {
         let cells = scenario_row(outcome);
         if columns.len() == COLUMNS.len() {
             let [

@@ -14,7 +14,7 @@ use super::context::{
 use super::screen::{Line, Span, Style, cut, rows, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count};
 use super::{Marks, Terminal};
-use crate::report::{NodeRow, NodeVerdict, Progress, StatusReport, TaskRow, VeleroSeen};
+use crate::report::{Ending, NodeRow, NodeVerdict, Progress, StatusReport, TaskRow, VeleroSeen};
 
 /// How many rows of a terminal the first screen may take.
 pub(super) const SCREEN_ROWS: usize = 24;
@@ -436,11 +436,22 @@ fn eta(task: &TaskRow, now: Timestamp) -> Span {
     let Some(half) = eta.end else {
         return Span::new("never", Style::Warn);
     };
-    let late = task
-        .deadline
-        .as_ref()
-        .is_some_and(|deadline| half >= deadline.at);
-    let style = if late { Style::Warn } else { Style::Plain };
+    match eta.ending {
+        Ending::DeadlineWaiting | Ending::DeadlineRunning => {
+            let text = format!("cancelled {}", from_now(half, now));
+            return Span::new(&text, Style::Warn);
+        }
+        Ending::Completed
+        | Ending::PrepareTimeout
+        | Ending::EndedByALook
+        | Ending::NoSlotLeft
+        | Ending::NobodyLooks
+        | Ending::MissingOwner
+        | Ending::Target
+        | Ending::NeverEnds
+        | Ending::NoRoomInQueue => {}
+    }
+    let style = Style::Plain;
     let half = from_now(half, now);
     let most = eta
         .end_p90

@@ -38,5 +38,7 @@ pub use crate::diagnose::{
     Action, Confidence, Evidence, EvidenceKind, FindingId, NodeVerdict, Severity, Verdict,
 };
 pub use crate::replay::{Deadline, DeadlineWhat, Gate, LimitSource, Trigger, Verb};
-pub use crate::simulate::{Assumption, Eta, NodeOutcome, Outcome, Range, Simulation, TaskOutcome};
+pub use crate::simulate::{
+    Assumption, Ending, Eta, NodeOutcome, Outcome, Range, Simulation, TaskOutcome,
+};
 pub use crate::snapshot::{Gap, GapReason, NowFrom, Progress, SourceType};

@@ -207,6 +207,8 @@ fn runs_for(tasks: usize) -> u32 {
 pub struct Eta {
     /// When it gets its slot; `None` where it never does in most runs.
     pub start: Option<Timestamp>,
+    /// How it ends in most runs.
+    pub ending: Ending,
     /// When it ends, in half of the runs.
     pub end: Option<Timestamp>,
     /// When it ends, in nine of ten runs.
@@ -238,6 +240,7 @@ pub fn forecast(
         .map(|task| {
             let eta = Eta {
                 start: at(task.start.p50),
+                ending: task.ending,
                 end: at(task.end.p50),
                 end_p90: at(task.end.p90),
                 deadline: task.deadline.clone(),

@@ -3,6 +3,8 @@
 use super::traces::{objects, read_at, state_of, table};
 use crate::diagnose::diagnose;
 use crate::replay::{ReplayOptions, replay};
+use std::fmt::Write as _;
+
 use crate::simulate::*;
 
 /// The story that the page tells: what is wrong, in the order of the table.
@@ -58,15 +60,17 @@ fn seed_story() -> String {
                 Some(Trouble::LostTimers) => probes.stuck_by_lost_events,
                 None => outcome.stuck.p50.unwrap(),
             };
-            text = format!(
-                "{text}| {story} | {} | {} | {} | {} | {} | {} | {for_ever} of 84 a node |\n",
+            writeln!(
+                text,
+                "| {story} | {} | {} | {} | {} | {} | {} | {for_ever} of 84 a node |",
                 outcome.scenario.design.as_str(),
                 range(outcome.drained, minutes),
                 range(outcome.calls, plain),
                 range(outcome.wasted, plain),
                 range(outcome.idle, minutes),
                 range(outcome.missed, plain),
-            );
+            )
+            .unwrap();
         }
     }
     text
@@ -84,14 +88,16 @@ fn races() -> String {
             })
             .to_vec();
         for outcome in answer(&snapshot, &replay, scenarios, BTreeMap::new()) {
-            text = format!(
-                "{text}| {workers} | {} | {} | {} | {} | {} |\n",
+            writeln!(
+                text,
+                "| {workers} | {} | {} | {} | {} | {} |",
                 outcome.scenario.design.as_str(),
                 range(outcome.calls, plain),
                 range(outcome.wasted, plain),
                 range(outcome.raced_same_kind, plain),
                 range(outcome.raced_other_kind, plain),
-            );
+            )
+            .unwrap();
         }
     }
     text

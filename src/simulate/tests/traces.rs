@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use crate::capture::Capture;
 use crate::replay::{ReplayOptions, replay};
 use crate::simulate::outcome::rank;
+use std::fmt::Write as _;
+
 use crate::simulate::*;
 use crate::snapshot::{ReadOptions, read};
 
@@ -212,8 +214,9 @@ pub(super) fn table() -> String {
         for percent in MOMENTS {
             let errors = errors(trace, percent);
             let of = |errors: &[i64], percent| minutes(rank(errors, percent).unwrap());
-            text = format!(
-                "{text}| {trace} | {percent} % | {} | {} | {} | {} | {} | {} of {} |\n",
+            writeln!(
+                text,
+                "| {trace} | {percent} % | {} | {} | {} | {} | {} | {} of {} |",
                 errors.tasks,
                 of(&errors.start, 50),
                 of(&errors.start, 90),
@@ -221,7 +224,8 @@ pub(super) fn table() -> String {
                 of(&errors.turn, 90),
                 minutes(errors.drained),
                 minutes(errors.rest),
-            );
+            )
+            .unwrap();
         }
     }
     text
