@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::columns::{Column, Room, Table};
 use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next};
 use super::diagnosis::{sentence, title};
+use super::eta::eta;
 use super::screen::{Line, Span, Style, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count, time};
 use super::{Marks, Terminal};
@@ -29,12 +30,13 @@ enum Detail {
 }
 
 /// Columns go in this order: NODE, GATE.
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column::always("TASK"),
     Column::always("PHASE"),
     Column::until("NODE", 0),
     Column::always("VERDICT"),
-    Column::until("GATE", 1),
+    Column::until("GATE", 2),
+    Column::until("ETA", 1),
     Column::always("DEADLINE"),
 ];
 
@@ -152,7 +154,7 @@ fn overview(report: &ExplanationReport, terminal: &Terminal, detail: Detail) -> 
     lines
 }
 
-fn row(line: &TaskLine, report: &ExplanationReport) -> [Span; 6] {
+fn row(line: &TaskLine, report: &ExplanationReport) -> [Span; 7] {
     let plain = |text: &str| Span::new(text, Style::Plain);
     let (_, style) = look(line.verdict, Marks::Ascii);
     [
@@ -165,6 +167,10 @@ fn row(line: &TaskLine, report: &ExplanationReport) -> [Span; 6] {
         plain(line.node.as_deref().unwrap_or(NONE)),
         Span::new(line.verdict.as_str(), style),
         plain(line.closed_gate.map_or(NONE, |gate| gate.as_str())),
+        line.eta.as_ref().map_or_else(
+            || plain(UNKNOWN),
+            |expected| eta(expected, report.head.taken_at),
+        ),
         plain(
             &line
                 .deadline
@@ -253,6 +259,15 @@ fn answer(task: &TaskExplanation, report: &ExplanationReport, terminal: &Termina
             },
         );
         say("deadline", &text);
+        if let Some(expected) = &task.eta {
+            say(
+                "expected end",
+                &format!(
+                    "{} (simulated, see replay --simulate)",
+                    eta(expected, report.head.taken_at).text()
+                ),
+            );
+        }
     }
     lines
 }

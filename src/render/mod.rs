@@ -17,6 +17,7 @@ mod auth;
 mod columns;
 mod context;
 mod diagnosis;
+mod eta;
 mod explain;
 mod json;
 mod name;

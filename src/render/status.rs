@@ -5,16 +5,15 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp;
-
 use super::columns::{Column, Room, Table};
 use super::context::{
     context, gaps_in_full, gaps_in_short, hidden_tasks, next, next_within, unmatched,
 };
+use super::eta::{eta, from_now};
 use super::screen::{Line, Span, Style, cut, rows, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count};
 use super::{Marks, Terminal};
-use crate::report::{Ending, NodeRow, NodeVerdict, Progress, StatusReport, TaskRow, VeleroSeen};
+use crate::report::{NodeRow, NodeVerdict, Progress, StatusReport, TaskRow, VeleroSeen};
 
 /// How many rows of a terminal the first screen may take.
 pub(super) const SCREEN_ROWS: usize = 24;
@@ -412,7 +411,10 @@ fn tasks(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
                         .and_then(percent)
                         .unwrap_or_else(|| NONE.to_owned()),
                 ),
-                eta(task, report.head.taken_at),
+                task.eta.as_ref().map_or_else(
+                    || Span::new(UNKNOWN, Style::Plain),
+                    |expected| eta(expected, report.head.taken_at),
+                ),
                 plain(&task.deadline.as_ref().map_or_else(
                     || NONE.to_owned(),
                     |deadline| from_now(deadline.at, report.head.taken_at),
@@ -426,51 +428,6 @@ fn tasks(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
     let mut lines = vec![Line::default()];
     lines.extend(table.lines(terminal, Room::Any));
     lines
-}
-
-/// When a task is expected to end: in half of the simulated runs, and in nine of ten.
-fn eta(task: &TaskRow, now: Timestamp) -> Span {
-    let Some(eta) = &task.eta else {
-        return Span::new(UNKNOWN, Style::Plain);
-    };
-    let Some(half) = eta.end else {
-        return Span::new("never", Style::Warn);
-    };
-    match eta.ending {
-        Ending::DeadlineWaiting | Ending::DeadlineRunning => {
-            let text = format!("cancelled {}", from_now(half, now));
-            return Span::new(&text, Style::Warn);
-        }
-        Ending::Completed
-        | Ending::PrepareTimeout
-        | Ending::EndedByALook
-        | Ending::NoSlotLeft
-        | Ending::NobodyLooks
-        | Ending::MissingOwner
-        | Ending::Target
-        | Ending::NeverEnds
-        | Ending::NoRoomInQueue => {}
-    }
-    let style = Style::Plain;
-    let half = from_now(half, now);
-    let most = eta
-        .end_p90
-        .map_or_else(|| "never".to_owned(), |most| from_now(most, now));
-    let most = most.trim_start_matches("in ");
-    if half.ends_with(&format!(" {most}")) {
-        Span::new(&half, style)
-    } else {
-        Span::new(&format!("{half}..{most}"), style)
-    }
-}
-
-fn from_now(at: Timestamp, now: Timestamp) -> String {
-    let seconds = at.duration_since(now).as_secs();
-    if seconds >= 0 {
-        format!("in {}", age(seconds))
-    } else {
-        format!("{} ago", age(seconds.saturating_neg()))
-    }
 }
 
 fn task_in_short(row: &TaskRow) -> String {

@@ -9,6 +9,7 @@ use super::replay::{Competing, DecisionRow, row as decision_row};
 use super::{Head, Pins};
 use crate::diagnose::{Diagnosis, Finding, Severity};
 use crate::replay::{Deadline, LimitSource, Replay, SlotEntry, TaskReplay, Verb};
+use crate::simulate::Eta;
 use crate::snapshot::{NodeAgent, Progress, Snapshot, Task};
 use crate::velero::{ObjectRef, Phase, Profile, TaskKind, TaskRef};
 
@@ -94,6 +95,8 @@ pub struct TaskLine {
     pub reason: String,
     /// When it ends by itself at the latest.
     pub deadline: Option<Deadline>,
+    /// When it is expected to end; only after [`ExplanationReport::with_forecast`].
+    pub eta: Option<Eta>,
 }
 
 /// One task, told in full.
@@ -121,6 +124,8 @@ pub struct TaskExplanation {
     pub frees: Vec<String>,
     /// When it ends by itself at the latest.
     pub deadline: Option<Deadline>,
+    /// When it is expected to end; only after [`ExplanationReport::with_forecast`].
+    pub eta: Option<Eta>,
     /// The gates in Velero's order; empty for a final task and for one that the agents pass over.
     pub gates: Vec<GateRow>,
     /// What a look now would decide; `None` for a final task.
@@ -292,6 +297,18 @@ impl ExplanationReport {
             tasks: told,
         })
     }
+
+    /// Adds when each unfinished task is expected to end.
+    #[must_use]
+    pub fn with_forecast(mut self, forecast: &BTreeMap<TaskRef, Eta>) -> Self {
+        for line in &mut self.unfinished {
+            line.eta = forecast.get(&line.task).cloned();
+        }
+        for told in &mut self.tasks {
+            told.eta = forecast.get(&told.task).cloned();
+        }
+        self
+    }
 }
 
 /// Orders unfinished tasks: the worst first, then the one that ends by itself first.
@@ -415,6 +432,7 @@ impl Explainer<'_, '_> {
             closed_gate: closed(&gates),
             reason: replay.decision.reason.clone(),
             deadline: replay.deadline.clone(),
+            eta: None,
         })
     }
 
@@ -461,6 +479,7 @@ impl Explainer<'_, '_> {
                 .map(|replay| frees::of(self.snapshot, self.replay, replay))
                 .unwrap_or_default(),
             deadline: replay.and_then(|replay| replay.deadline.clone()),
+            eta: None,
             gates,
             decision: replay.map(decision_row),
             slots: replay

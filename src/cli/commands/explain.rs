@@ -11,7 +11,8 @@ use super::diagnose::TracesChoice;
 use crate::diagnose::diagnose;
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
-use crate::report::{ExplanationReport, NotFound, Standing, Subject, near_ids, runbook};
+use crate::report::{ExplanationReport, NotFound, Standing, Subject, near_ids, runbook, troubles};
+use crate::simulate::forecast;
 
 /// Tell the story of one task, which gate is closed, and what would free it; or print a finding's runbook
 ///
@@ -75,6 +76,8 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     let report =
         ExplanationReport::new(&read.snapshot, &replayed, &diagnosis, &subject, &read.pins)
             .map_err(|missing| not_found(&missing))?;
+    let troubles = troubles(&replayed, &diagnosis);
+    let report = report.with_forecast(&forecast(&read.snapshot, &replayed, &troubles));
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::explanation(out, &report, args.output.output.into(), &terminal))?;
     Ok(if report.head.timed_out() {

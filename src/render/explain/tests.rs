@@ -105,10 +105,10 @@ fn a_backup_lists_its_tasks_before_it_tells_of_one() {
     as of 2026-01-02T12:00:00Z (--now)
     i Backup velero/backup-1 is WaitingForPluginOperations: 3 unfinished tasks, 0
       finished: WAITING
-    TASK          PHASE        NODE   VERDICT   GATE     DEADLINE
-    du/du-1       Prepared     a      waiting   slot     in 120m
-    du/du-2       Prepared     a      waiting   slot     in 120m
-    du/du-holds   InProgress   a      running   <none>   in 120m
+    TASK          PHASE        NODE   VERDICT   GATE     ETA         DEADLINE
+    du/du-1       Prepared     a      waiting   slot     <unknown>   in 120m
+    du/du-2       Prepared     a      waiting   slot     <unknown>   in 120m
+    du/du-holds   InProgress   a      running   <none>   <unknown>   in 120m
     "
     );
 }
