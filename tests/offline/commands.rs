@@ -391,7 +391,10 @@ fn no_name_of_an_object_gives_another_command_than_the_one_shown() {
     ] {
         let text = data_upload("velero")
             .replace("du-1", hostile)
-            .replace("phase: New", "phase: Prepared\n  node: '`id`'");
+            .replace(
+                "phase: New",
+                "phase: Failed\n  startTimestamp: '2026-01-02T02:00:00Z'\n  completionTimestamp: '2026-01-02T03:00:00Z'\n  node: '`id`'",
+            );
         let shown = with_stdin(
             &["diagnose", "--from", "-", "--now", NOW, "-o", "json"],
             &text,
