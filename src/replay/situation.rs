@@ -14,17 +14,14 @@ use crate::snapshot::{
 };
 use crate::velero::profile::{CancelHandling, CancelOverdue, StartTimestamp, Worker};
 use crate::velero::{
-    DEFAULT_OPERATION_TIMEOUT_SECONDS, NODE_AGENT_MANAGER, Phase, Profile, TaskKind, TaskRef,
+    DEFAULT_OPERATION_TIMEOUT_SECONDS, DEFAULT_RESOURCE_TIMEOUT_SECONDS, NODE_AGENT_MANAGER, Phase,
+    Profile, TaskKind, TaskRef,
 };
 
 /// How long the end of a mover pod may be ago while its task still runs: after the pod's end the watcher
 /// waits up to one minute for the last event and then collects the pod's log (v1.17.2
 /// `pkg/datapath/micro_service_watcher.go`).
 const END_PHASE_SECONDS: i64 = 2 * 60;
-
-/// How long a resumed PodVolumeBackup or PodVolumeRestore waits for a pod that has already ended: the
-/// agent's `--resource-timeout` (v1.17.2 `pkg/exposer/pod_volume.go`).
-const RESUME_POD_VOLUME_SECONDS: i64 = 10 * 60;
 
 /// How long a task may be without its pod: normal completion deletes the pod before the last write, and
 /// the clean-up takes up to about two minutes for a DataUpload (v1.17.2 `pkg/exposer/csi_snapshot.go`).
@@ -328,7 +325,7 @@ impl<'s> Look<'_, 's> {
                         let resume = if task.reference.kind.is_data_movement() {
                             0
                         } else {
-                            RESUME_POD_VOLUME_SECONDS
+                            DEFAULT_RESOURCE_TIMEOUT_SECONDS
                         };
                         (Some(start), END_PHASE_SECONDS + resume)
                     }

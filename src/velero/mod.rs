@@ -32,6 +32,11 @@ pub const NODE_AGENT_MANAGER: &str = "node-agent-server";
 /// (v1.12.4 … main `pkg/cmd/cli/nodeagent/server.go`).
 pub const DEFAULT_PREPARE_TIMEOUT_SECONDS: i64 = 30 * 60;
 
+/// How long a look at a pod volume waits for its mover pod to run: the default of the agent's
+/// `--resource-timeout`, in seconds (main `pkg/cmd/cli/nodeagent/server.go`, v1.17.2
+/// `pkg/exposer/pod_volume.go`).
+pub const DEFAULT_RESOURCE_TIMEOUT_SECONDS: i64 = 10 * 60;
+
 /// The operation timeout of a Backup or Restore without `spec.itemOperationTimeout`, in seconds
 /// (main `pkg/cmd/server/config/config.go`).
 pub const DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS: i64 = 4 * 60 * 60;

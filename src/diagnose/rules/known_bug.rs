@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words;
+use super::{ends, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{CancelState, DeadlineWhat, Mover, Situation, TaskReplay};
@@ -63,7 +63,7 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
             .values()
             .filter(|task| {
                 task.completed
-                    .is_some_and(|end| case.age(end) <= DAY_SECONDS)
+                    .is_some_and(|end| case.age(end) <= ends::RECENT_SECONDS)
             })
             .filter(|task| fits(task) && agent_has(case, task.status_node.as_deref(), bug))
             .map(|task| task.reference.clone())
@@ -130,9 +130,6 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
     };
     (!tasks.is_empty()).then(|| (what.to_owned(), tasks))
 }
-
-/// Ends older than this are history.
-const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// Canceled `PodVolumeBackups` of a Backup that is still InProgress although all its tasks are final, under
 /// a server that has the bug.

@@ -6,11 +6,8 @@ use super::{Look, Step};
 use crate::replay::gates::{self, Passage};
 use crate::replay::{Doom, Gate, Pool, Situation, TaskReplay, Trigger, Verb};
 use crate::snapshot::{Cancel, Pod};
+use crate::velero::DEFAULT_RESOURCE_TIMEOUT_SECONDS;
 use crate::velero::profile::MissingPod;
-
-/// How long a look at a Prepared pod volume waits for its pod to run: the default of the agent's
-/// `--resource-timeout` (main `pkg/cmd/cli/nodeagent/server.go`).
-const RESOURCE_TIMEOUT_SECONDS: i64 = 10 * 60;
 
 fn after(time: Option<Timestamp>, seconds: i64) -> Option<Timestamp> {
     time?.checked_add(SignedDuration::from_secs(seconds)).ok()
@@ -78,7 +75,7 @@ impl<'s> Look<'_, 's> {
                     "its mover pod has ended: the look waits for it up to the resource timeout, then ends the task as Failed",
                 )
                 // The look itself takes as long as the agent's --resource-timeout.
-                .since(after(task.pod.seen().and_then(Pod::ended_at), RESOURCE_TIMEOUT_SECONDS));
+                .since(after(task.pod.seen().and_then(Pod::ended_at), DEFAULT_RESOURCE_TIMEOUT_SECONDS));
             }
             Situation::Doomed(Doom::PodTerminal)
             | Situation::Foreign

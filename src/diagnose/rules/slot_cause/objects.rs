@@ -10,11 +10,7 @@ use crate::diagnose::finding::{Confidence, Evidence};
 use crate::diagnose::rules::words;
 use crate::replay::{Doom, NodeReplay, Pool, Situation, TaskReplay};
 use crate::snapshot::Observed;
-use crate::velero::{ObjectRef, Phase, TaskKind};
-
-/// How long a look at a Prepared pod volume waits for its pod: the default of the agent's
-/// `--resource-timeout`, in seconds.
-const RESOURCE_TIMEOUT_SECONDS: i64 = 10 * 60;
+use crate::velero::{DEFAULT_RESOURCE_TIMEOUT_SECONDS, ObjectRef, Phase, TaskKind};
 
 /// Returns what keeps the workers of every waiting kind busy, if something does for each.
 pub(in crate::diagnose::rules) fn busy_worker(
@@ -91,5 +87,5 @@ fn waits_for_its_pod(case: &Case<'_, '_>, node: &NodeReplay<'_>, task: &TaskRepl
     !task.task.reference.kind.is_data_movement()
         && task.situation == Situation::Doomed(Doom::PodTerminal)
         && task.node.as_deref() == Some(node.node.as_str())
-        && !case.older_than(ended, RESOURCE_TIMEOUT_SECONDS)
+        && !case.older_than(ended, DEFAULT_RESOURCE_TIMEOUT_SECONDS)
 }
