@@ -15,6 +15,7 @@ pub mod cli;
 #[cfg(feature = "cli")]
 pub mod collect;
 pub mod diagnose;
+pub mod plan;
 pub mod render;
 pub mod replay;
 pub mod report;

@@ -22,9 +22,9 @@ pub use log_evidence::LogEvidence;
 pub use metrics::AgentMetrics;
 pub use model::{
     Cancel, Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned,
-    DaemonSet, Event, Exposing, IsNodeAgent, ManagedFields, Node, NodeAgent, Parent, ParentKind,
-    ParentRef, Pod, ProfileBasis, Progress, Ready, StartLog, TargetPod, Task, VolumeSnapshot,
-    Writes,
+    DaemonSet, Event, Exposing, IsNodeAgent, ManagedFields, Mark, MarkKind, NUDGED_AT, Node,
+    NodeAgent, Parent, ParentKind, ParentRef, Pod, ProfileBasis, Progress, REASON, RESTARTED_AT,
+    Ready, StartLog, TargetPod, Task, VolumeSnapshot, Writes,
 };
 pub(crate) use read::rules_from_fields;
 pub use read::{NamespaceSearch, ReadOptions, find_namespace, read};

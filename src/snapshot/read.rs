@@ -27,6 +27,7 @@ mod agents;
 mod coverage;
 mod decode_error;
 mod events;
+mod marks;
 mod namespace;
 mod newest;
 mod nodes;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::super::ObjectKey;
+use super::mark::Mark;
 use super::task::ManagedFields;
 use crate::velero::NodeAgentConfig;
 
@@ -24,6 +25,10 @@ pub struct Pod {
     pub key: ObjectKey,
     /// `metadata.uid`.
     pub uid: String,
+    /// `metadata.resourceVersion`: with the UID the precondition of every write.
+    pub resource_version: Option<String>,
+    /// What this tool did to it before, by the annotations that it leaves.
+    pub marks: Vec<Mark>,
     /// `metadata.labels`.
     pub labels: BTreeMap<String, String>,
     /// `metadata.creationTimestamp`.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::super::ObjectKey;
+use super::mark::Mark;
 use crate::velero::{Phase, TaskRef};
 
 /// One task, with the fields that are read.
@@ -12,6 +13,10 @@ pub struct Task {
     pub reference: TaskRef,
     /// `metadata.uid`; mover pods name their container and volume after it.
     pub uid: String,
+    /// `metadata.resourceVersion`: with the UID the precondition of every write.
+    pub resource_version: Option<String>,
+    /// What this tool did to it before, by the annotations that it leaves.
+    pub marks: Vec<Mark>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
     /// `metadata.deletionTimestamp`.

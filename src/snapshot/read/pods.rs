@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::super::{Container, ContainerEnd, ContainerState, ObjectKey, Pod, Ready, ResourceKind};
+use super::marks::marks;
 use super::notes::{Notes, Who};
 use super::wire::{ConditionWire, ContainerSpec, List, Loose, Meta, Number, Obj, Text, Wire};
 
@@ -164,6 +165,8 @@ impl Notes {
         Pod {
             key: ObjectKey::new(&meta.namespace, &meta.name),
             uid: meta.uid.owned(),
+            resource_version: meta.resource_version(),
+            marks: marks(meta),
             labels: meta.labels.owned(),
             created: self.created(who, meta),
             deletion,

@@ -7,6 +7,7 @@ use super::super::{
     Cancel, Exposing, GapReason, ManagedFields, ObjectKey, ParentKind, ParentRef, Progress,
     ResourceKind, TargetPod, Task, Writes,
 };
+use super::marks::marks;
 use super::notes::{ManagedEntry, Notes, Who};
 use super::wire::{Loose, Meta, Number, Obj, Text, Wire};
 use crate::velero::{
@@ -157,6 +158,8 @@ impl Notes {
                 name: meta.name.owned(),
             },
             uid: meta.uid.owned(),
+            resource_version: meta.resource_version(),
+            marks: marks(meta),
             created: self.created(who, meta),
             deletion: self.other_time(who, "metadata.deletionTimestamp", &meta.deletion_timestamp),
             phase,

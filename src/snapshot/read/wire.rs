@@ -298,6 +298,14 @@ pub(super) struct Meta<'a> {
 }
 
 impl Meta<'_> {
+    /// Returns the resource version as it came; `None` where there is none.
+    pub(super) fn resource_version(&self) -> Option<String> {
+        match &self.resource_version {
+            Loose::Text(text) if !text.is_empty() => Some(text.clone().into_owned()),
+            Loose::Text(_) | Loose::Absent | Loose::Odd(_) => None,
+        }
+    }
+
     /// Returns the resource version as a number. Kubernetes calls it opaque; where two copies of one
     /// object are in the input, the larger number is the newer copy with every API server there is.
     pub(super) fn version(&self) -> Option<u64> {
@@ -318,6 +326,12 @@ pub(super) struct Annotations<'a> {
     pub(super) accepted_at: Loose<'a>,
     #[serde(borrow, rename = "volume.kubernetes.io/selected-node")]
     pub(super) selected_node: Text<'a>,
+    #[serde(borrow, rename = "velero-slots/nudged-at")]
+    pub(super) nudged_at: Loose<'a>,
+    #[serde(borrow, rename = "velero-slots/restarted-at")]
+    pub(super) restarted_at: Loose<'a>,
+    #[serde(borrow, rename = "velero-slots/reason")]
+    pub(super) reason: Loose<'a>,
 }
 
 /// An entry of `metadata.ownerReferences`.
