@@ -10,6 +10,7 @@ use crate::snapshot::{Gap, Snapshot};
 
 mod case;
 mod finding;
+pub(crate) mod near;
 pub(crate) mod paste;
 mod precedence;
 mod rules;

@@ -8,6 +8,7 @@
 //! A plan names every object that may be written, with the UID and resource version that it was read with.
 //! Whatever changed in between is left alone, and what a plan does not name is never touched.
 
+mod common;
 mod model;
 mod nudge;
 mod observe;

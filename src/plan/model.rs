@@ -209,8 +209,11 @@ impl TaskEffect {
     #[must_use]
     pub const fn is_loss(&self) -> bool {
         match (self.effect, self.concern) {
-            (Effect::Canceled | Effect::Failed, Concern::Works | Concern::Target) => true,
-            (Effect::Canceled | Effect::Failed, Concern::Broken)
+            (
+                Effect::Canceled | Effect::Failed | Effect::Stranded,
+                Concern::Works | Concern::Target,
+            ) => true,
+            (Effect::Canceled | Effect::Failed | Effect::Stranded, Concern::Broken)
             | (
                 Effect::Resumed
                 | Effect::StartsAgain
@@ -256,6 +259,8 @@ pub enum Effect {
     Canceled,
     /// It is marked Failed.
     Failed,
+    /// Its phase stays, and nobody works on it any more: a timeout ends it, if any does.
+    Stranded,
     /// Its phase stays, and the new agent tries it again on the normal path.
     StartsAgain,
     /// A controller looks at it, and decides.
@@ -276,6 +281,7 @@ impl Effect {
             Self::Resumed => "resumed",
             Self::Canceled => "cancelled",
             Self::Failed => "failed",
+            Self::Stranded => "stranded",
             Self::StartsAgain => "starts-again",
             Self::LookedAt => "looked-at",
             Self::Unobserved => "unobserved",
@@ -522,6 +528,8 @@ pub struct NeededRight {
 pub enum RightNeed {
     /// The action cannot be carried out: it is refused before anything is changed.
     Essential,
+    /// What a restart leaves unobserved is named instead of nudged.
+    FollowUp,
     /// The outcome cannot be watched as well.
     Watching,
     /// The trail is incomplete: a warning.

@@ -14,5 +14,5 @@ pub fn plan_nudge(
     _targets: &NudgeTargets,
     wishes: &Wishes,
 ) -> Result<Plan, NotSelected> {
-    Ok(super::restart::empty(known, PlanAction::Nudge, wishes))
+    Ok(super::common::begin(known, PlanAction::Nudge, wishes))
 }

@@ -11,10 +11,11 @@ use super::agents::Agents;
 use super::concurrency::{ConfigState, ConfiguredLimit, LabelState, configured_limit};
 use super::{Drift, Limit, LimitBasis, LimitSource};
 use crate::snapshot::{
-    ConfigMap, Gap, GapReason, ManagedFields, Node, NodeAgent, Observed, ResourceKind, Snapshot,
+    ConfigMap, DaemonSet, Gap, GapReason, ManagedFields, Node, NodeAgent, Observed, ResourceKind,
+    Snapshot, argument,
 };
-use crate::velero::profile::{ConfigMapRead, PrepareQueue};
-use crate::velero::{NodeAgentConfig, ObjectRef};
+use crate::velero::profile::{BadConfig, ConfigMapRead, PrepareQueue, SeveralKeys};
+use crate::velero::{NodeAgentConfig, ObjectRef, Profile};
 
 /// What is known of the numbers of one node.
 #[derive(Clone, Debug)]
@@ -389,4 +390,72 @@ fn prepare_queue(
             }
         }
     }
+}
+
+/// What would end an agent that starts now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StartFault {
+    /// The ConfigMap.
+    pub(super) config_map: String,
+    /// What is wrong with it.
+    pub(super) why: String,
+}
+
+/// Returns what would end an agent of a release that starts now, in the place of a running one. The flags
+/// are those of the DaemonSet's template where that was read.
+pub(super) fn start_faults(
+    snapshot: &Snapshot,
+    rules: &Profile,
+    agent: &NodeAgent,
+    set: Option<&DaemonSet>,
+) -> Vec<StartFault> {
+    let flag = |name: &str, of_agent: Option<&String>| -> Option<String> {
+        match set {
+            Some(set) if !set.args.is_empty() => argument(&set.args, name)
+                .filter(|value| !value.is_empty())
+                .map(str::to_owned),
+            Some(_) | None => of_agent.cloned(),
+        }
+    };
+    let mut faults = Vec::new();
+    let configured = flag("--node-agent-configmap", agent.config_map_flag.as_ref());
+    if let ConfigMapRead::Named(name) = rules.config_map(configured.as_deref()) {
+        let why = match snapshot.config_map(name) {
+            Observed::Absent if rules.config_missing == BadConfig::Exits => {
+                Some("it does not exist".to_owned())
+            }
+            Observed::Seen(map)
+                if map.keys.len() > 1 && rules.config_several_keys == SeveralKeys::Exits =>
+            {
+                Some(format!("it has more than one key: {}", map.keys.join(", ")))
+            }
+            Observed::Seen(map) if rules.config_broken == BadConfig::Exits => {
+                // With several keys one of them is picked at random: one that is broken may be it.
+                map.config
+                    .as_ref()
+                    .err()
+                    .or_else(|| map.all.values().find_map(|config| config.as_ref().err()))
+                    .cloned()
+            }
+            Observed::Absent | Observed::Seen(_) | Observed::Unknown(_) => None,
+        };
+        faults.extend(why.map(|why| StartFault {
+            config_map: name.to_owned(),
+            why,
+        }));
+    }
+    let repository = flag(
+        "--backup-repository-configmap",
+        agent.repository_config_map_flag.as_ref(),
+    );
+    if let Some(name) = repository
+        && rules.repository_config_missing == BadConfig::Exits
+        && snapshot.config_map(&name).is_absent()
+    {
+        faults.push(StartFault {
+            config_map: name,
+            why: "it does not exist".to_owned(),
+        });
+    }
+    faults
 }

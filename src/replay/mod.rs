@@ -15,6 +15,7 @@ mod limits;
 mod model;
 mod node_slots;
 mod prepare_queue;
+mod restart;
 mod situation;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,9 @@ pub use model::{
     RequestTime, Situation, SlotEntry, TaskReplay, TimeFrom, Trigger, Verb, Working,
 };
 pub(crate) use node_slots::is_healthy;
+pub use restart::{
+    AfterRestart, RestartBill, RestartObstacle, RestartedTask, RulesFrom, Worth, restart_bill,
+};
 pub(crate) use situation::{restore_wait, target_pod};
 
 /// Replays the admission of every unfinished task.

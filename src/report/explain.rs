@@ -23,7 +23,6 @@ mod tests;
 pub use gates::{GateName, GateRow, GateState};
 pub use story::{StoryLine, StorySource};
 pub use subject::Subject;
-pub(super) use subject::nearest;
 
 /// The answer of `explain KIND/NAME`.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! The runbook of each finding id: docs/runbooks, compiled in, so that it can be read on a machine without a
 //! network.
 
-use super::explain::nearest;
 use crate::diagnose::FindingId;
+use crate::diagnose::near::nearest;
 
 /// The runbook of one id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

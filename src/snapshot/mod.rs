@@ -26,8 +26,8 @@ pub use model::{
     NodeAgent, Parent, ParentKind, ParentRef, Pod, ProfileBasis, Progress, REASON, RESTARTED_AT,
     Ready, StartLog, TargetPod, Task, VolumeSnapshot, Writes,
 };
-pub(crate) use read::rules_from_fields;
 pub use read::{NamespaceSearch, ReadOptions, find_namespace, read};
+pub(crate) use read::{argument, rules_from_fields};
 
 /// What a look at something showed. Never an `Option` that merges "no" with "could not look".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

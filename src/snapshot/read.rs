@@ -44,7 +44,7 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use agents::rules_from_fields;
+pub(crate) use agents::{flag as argument, rules_from_fields};
 pub use namespace::{NamespaceSearch, find_namespace};
 
 /// The ConfigMap that v1.13 and v1.14 read without a flag (v1.13.2 `pkg/nodeagent/node_agent.go`).

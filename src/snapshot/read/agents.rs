@@ -94,7 +94,7 @@ pub(super) fn is_agent_name(name: &str) -> bool {
 }
 
 /// Returns the value of a flag, written `--flag=value` or `--flag value`; the last one counts.
-pub(super) fn flag<'w>(words: &'w [String], name: &str) -> Option<&'w str> {
+pub(crate) fn flag<'w>(words: &'w [String], name: &str) -> Option<&'w str> {
     // `sh -c "velero node-agent server --flag=value"` is one word for Kubernetes.
     let mut words = words.iter().flat_map(|word| word.split_whitespace());
     let mut found = None;
