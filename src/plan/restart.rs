@@ -3,6 +3,9 @@
 mod bill;
 mod reasons;
 
+pub(super) use bill::node_plan;
+pub(super) use reasons::first_of;
+
 use std::collections::BTreeSet;
 
 use super::common::{

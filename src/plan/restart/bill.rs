@@ -17,7 +17,7 @@ use crate::velero::{DEFAULT_RESOURCE_TIMEOUT_SECONDS, Phase, TaskRef};
 /// and one pause of its timers.
 const STARTED_SECONDS: i64 = 120;
 
-pub(super) fn node_plan(known: Known<'_, '_>, bill: &RestartBill<'_>) -> NodePlan {
+pub(in crate::plan) fn node_plan(known: Known<'_, '_>, bill: &RestartBill<'_>) -> NodePlan {
     let replay = known.replay.nodes.get(&bill.node);
     let owned = |tasks: Vec<&TaskRef>| tasks.into_iter().cloned().collect();
     NodePlan {

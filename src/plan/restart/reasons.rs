@@ -99,6 +99,16 @@ fn may_accept(known: Known<'_, '_>, finding: &Finding, node: &str) -> bool {
             .is_some_and(|agent| named.is_empty() || named.contains(&agent.pod.key.name.as_str()))
 }
 
+/// Returns the first node whose restart may mend a finding that any agent may.
+pub(in crate::plan) fn first_of(known: Known<'_, '_>, finding: &Finding) -> Option<String> {
+    known
+        .replay
+        .nodes
+        .keys()
+        .find(|node| is_mended(known, finding, node))
+        .cloned()
+}
+
 /// Returns whether `--all-stuck` means this node: something of the node itself is stuck, and a restart
 /// mends it.
 pub(super) fn is_stuck(known: Known<'_, '_>, node: &str) -> bool {
