@@ -9,6 +9,7 @@
 //! Whatever changed in between is left alone, and what a plan does not name is never touched.
 
 mod common;
+mod judge;
 mod model;
 mod nudge;
 mod observe;
@@ -18,6 +19,7 @@ mod select;
 mod step;
 mod trail;
 
+pub use judge::judge;
 pub use model::{
     AgentBill, Concern, ConfirmBy, Confirmation, Earlier, Effect, Expectation, Expected, FollowUp,
     Instead, LeftOut, NeededRight, NodePlan, Override, Plan, PlanAction, Probe, Refusal,
@@ -30,7 +32,7 @@ pub use observe::{
 };
 pub use outcome::{
     Achieved, NextCommand, NodeOutcome, NodeResult, Outcome, RestartStage, StageSeen, TaskOutcome,
-    TaskResult, judge,
+    TaskResult,
 };
 pub use restart::{follow_up, plan_restart};
 pub use select::{NotSelected, NudgeTargets, RestartTargets};

@@ -1,10 +1,15 @@
 //! What was seen after the steps of a plan.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::model::Plan;
 use crate::replay::Replay;
-use crate::snapshot::{GapReason, Snapshot};
+use crate::snapshot::log_line::LogLine;
+use crate::snapshot::{
+    ContainerState, Coverage, GapReason, NodeAgent, Previous, ResourceKind, Snapshot, log_evidence,
+};
 use crate::velero::{Phase, TaskRef};
 
 /// Everything that was seen while a plan was carried out, in the order in which it was seen.
@@ -191,10 +196,206 @@ pub fn observe(
     replay: &Replay<'_>,
     since: Timestamp,
 ) -> Observation {
-    let _inputs = (plan, replay, since);
+    // Log lines carry whole seconds.
+    let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
+    let tasks: BTreeSet<&TaskRef> = plan
+        .targets
+        .iter()
+        .chain(plan.effects.iter().map(|effect| &effect.task))
+        .chain(plan.expected.iter().flat_map(|expected| &expected.tasks))
+        .collect();
     Observation {
         at: snapshot.taken_at,
-        tasks: Vec::new(),
-        nodes: Vec::new(),
+        tasks: tasks
+            .into_iter()
+            .map(|task| TaskSeen {
+                task: task.clone(),
+                state: state(snapshot, task),
+                look: look(plan, snapshot, replay, task, since),
+            })
+            .collect(),
+        nodes: plan
+            .nodes
+            .iter()
+            .map(|node| node_seen(snapshot, replay, &node.node))
+            .collect(),
+    }
+}
+
+fn state(snapshot: &Snapshot, task: &TaskRef) -> TaskState {
+    if let Some(task) = snapshot.tasks.get(task) {
+        return TaskState::There {
+            uid: task.uid.clone(),
+            phase: task.phase.clone(),
+            message: task.message.clone(),
+            bytes_done: task.progress.map(|progress| progress.bytes_done),
+        };
+    }
+    match snapshot.coverage_of(ResourceKind::Task(task.kind), &task.namespace) {
+        Coverage::Listed => TaskState::Gone,
+        Coverage::Present | Coverage::Partial => TaskState::Unreadable(GapReason::Partial),
+        Coverage::Unreadable(reason) => TaskState::Unreadable(reason),
+    }
+}
+
+/// Whether a node-agent that may act on the task looked at it, by its log.
+fn look(
+    plan: &Plan,
+    snapshot: &Snapshot,
+    replay: &Replay<'_>,
+    task: &TaskRef,
+    since: Timestamp,
+) -> Look {
+    let node = replay
+        .tasks
+        .get(task)
+        .and_then(|task| task.node.as_deref())
+        .or_else(|| {
+            plan.effects
+                .iter()
+                .find(|effect| effect.task == *task)
+                .and_then(|effect| effect.node.as_deref())
+        });
+    // Without a node any agent may look at it, and all of their logs count.
+    let agents: Vec<&NodeAgent> = snapshot
+        .agents
+        .iter()
+        .filter(|agent| agent.pod_works())
+        .filter(|agent| node.is_none() || agent.node() == node)
+        .collect();
+    if agents.is_empty() {
+        return Look::NotWatched("no node-agent works there".to_owned());
+    }
+    let mut unseen: Option<String> = None;
+    for agent in agents {
+        match look_of(snapshot, agent, task, since) {
+            seen @ Look::Seen { .. } => return seen,
+            Look::NotSeen { .. } => {}
+            Look::NotWatched(why) => unseen = unseen.or(Some(why)),
+        }
+    }
+    unseen.map_or(
+        Look::NotSeen {
+            through: snapshot.taken_at,
+        },
+        Look::NotWatched,
+    )
+}
+
+fn look_of(snapshot: &Snapshot, agent: &NodeAgent, task: &TaskRef, since: Timestamp) -> Look {
+    let name = &agent.pod.key.name;
+    let log = snapshot.logs.iter().find(|log| {
+        log.namespace == agent.pod.key.namespace
+            && log.pod == *name
+            && log.container == agent.container
+            && log.previous == Previous::No
+    });
+    let Some(log) = log else {
+        return Look::NotWatched(format!("the log of {name} was not read"));
+    };
+    let asked = agent
+        .evidence
+        .as_ref()
+        .and_then(|evidence| evidence.waits.get(&task.name))
+        .filter(|wait| wait.kind.is_none_or(|kind| kind == task.kind))
+        .map(|wait| &wait.line)
+        .filter(|line| line.at.is_some_and(|at| at >= since));
+    if let Some(line) = asked {
+        return Look::Seen {
+            at: line.at,
+            line: line.text.clone(),
+            reached: Reached::Slot,
+        };
+    }
+    let mut speaks = Speaks::No;
+    for line in log.body.lines().rev() {
+        let Some(line) = LogLine::parse(line) else {
+            continue;
+        };
+        speaks = Speaks::Yes;
+        let Some(at) = line.time else {
+            continue;
+        };
+        if at < since {
+            break;
+        }
+        if log_evidence::is_about(&line, task) {
+            return Look::Seen {
+                at: Some(at),
+                line: line.message.into_owned(),
+                reached: Reached::Elsewhere,
+            };
+        }
+    }
+    match speaks {
+        Speaks::Yes => Look::NotSeen {
+            through: snapshot.taken_at,
+        },
+        // At a log level above info a look leaves no line.
+        Speaks::No => Look::NotWatched(format!("the log of {name} has no line of Velero")),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Speaks {
+    No,
+    Yes,
+}
+
+fn node_seen(snapshot: &Snapshot, replay: &Replay<'_>, name: &str) -> NodeSeen {
+    let node = replay.nodes.get(name);
+    let mut agents: Vec<AgentSeen> = snapshot
+        .agents
+        .iter()
+        .filter(|agent| agent.node() == Some(name))
+        .map(agent_seen)
+        .collect();
+    agents.sort_by(|a, b| (a.created, &a.pod).cmp(&(b.created, &b.pod)));
+    NodeSeen {
+        node: name.to_owned(),
+        agents,
+        holders: node.map_or_else(Vec::new, |node| {
+            node.holders().into_iter().cloned().collect()
+        }),
+        limit: node.and_then(crate::replay::NodeReplay::slots),
+    }
+}
+
+fn agent_seen(agent: &NodeAgent) -> AgentSeen {
+    let container = agent.container_status();
+    let trouble = container
+        .and_then(|container| match &container.state {
+            ContainerState::Waiting { reason, message } if message.is_empty() => {
+                Some(reason.clone())
+            }
+            ContainerState::Waiting { reason, message } => Some(format!("{reason}: {message}")),
+            ContainerState::Terminated(end) => {
+                Some(format!("{}, exit code {}", end.reason, end.exit_code))
+            }
+            ContainerState::Running { .. } | ContainerState::None => None,
+        })
+        .or_else(|| {
+            agent
+                .pod
+                .condition("PodScheduled")
+                .filter(|condition| condition.status != "True")
+                .map(|condition| condition.message.clone())
+        })
+        .or_else(|| (!agent.pod.reason.is_empty()).then(|| agent.pod.reason.clone()));
+    AgentSeen {
+        pod: agent.pod.key.name.clone(),
+        uid: agent.pod.uid.clone(),
+        created: agent.pod.created,
+        works: if agent.pod.deletion.is_some() {
+            Works::Terminating
+        } else if agent.pod_works() {
+            Works::Yes
+        } else {
+            Works::NotYet
+        },
+        started: agent.started_at,
+        start_logged: agent.log.as_ref().and_then(|log| log.process_start),
+        restarts: container.map_or(0, |container| container.restarts),
+        trouble: trouble.filter(|text| !text.is_empty()),
     }
 }

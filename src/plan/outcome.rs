@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::model::{Plan, PlanAction};
-use super::observe::{Ending, Observations, StepSeen};
+use super::model::PlanAction;
+use super::observe::{Ending, StepSeen};
 use crate::velero::{Phase, TaskRef};
 
 /// What came of an action.
@@ -192,20 +192,4 @@ pub struct NextCommand {
     pub command: String,
     /// What it does, or why it is next.
     pub effect: String,
-}
-
-/// Says what the observations after an action mean.
-#[must_use]
-pub fn judge(plan: &Plan, observations: &Observations) -> Outcome {
-    Outcome {
-        action: plan.action,
-        achieved: Achieved::NothingChanged,
-        summary: String::new(),
-        last_seen: observations.looks.last().map(|look| look.at),
-        ending: observations.ending.clone(),
-        steps: observations.steps.clone(),
-        nodes: Vec::new(),
-        tasks: Vec::new(),
-        next: Vec::new(),
-    }
 }

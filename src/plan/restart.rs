@@ -122,6 +122,8 @@ fn add_node(
         .filter(|task| !taken.contains(&task.task.reference))
         .map(|task| bill::effect(task, &targets))
         .collect();
+    plan.effects
+        .extend(bill::elsewhere(known, bill, &targets, &plan.effects));
     plan.follow_ups.extend(
         effects
             .iter()

@@ -3,7 +3,7 @@
 use super::super::Known;
 use super::super::common::{has, named};
 use super::super::model::{
-    AgentBill, Effect, Expectation, Expected, NodePlan, SaveLog, TaskEffect,
+    AgentBill, Concern, Effect, Expectation, Expected, NodePlan, SaveLog, TaskEffect,
 };
 use super::{concern, reasons};
 use crate::diagnose::{FindingId, paste};
@@ -107,6 +107,36 @@ pub(super) fn effect(task: &RestartedTask<'_>, targets: &[TaskRef]) -> TaskEffec
         why: task.why.clone(),
         source: task.source,
     }
+}
+
+/// The tasks that a restart is for and does nothing to: those that any agent may accept.
+pub(super) fn elsewhere(
+    known: Known<'_, '_>,
+    bill: &RestartBill<'_>,
+    targets: &[TaskRef],
+    told: &[TaskEffect],
+) -> Vec<TaskEffect> {
+    targets
+        .iter()
+        .filter(|target| {
+            !bill
+                .tasks
+                .iter()
+                .any(|task| task.task.reference == **target)
+        })
+        .filter(|target| !told.iter().any(|effect| effect.task == **target))
+        .filter_map(|target| known.replay.tasks.get(target))
+        .map(|task| TaskEffect {
+            task: task.task.reference.clone(),
+            node: task.node.clone(),
+            phase: task.task.phase.clone(),
+            progress: None,
+            effect: Effect::Untouched,
+            concern: Concern::Target,
+            why: "it stays as it is, and any node-agent may take it up".to_owned(),
+            source: "v1.12.4 … main pkg/controller: New tasks are left as they are at a restart",
+        })
+        .collect()
 }
 
 /// What should happen after the restart of a node.

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::velero::TaskKind;
+use super::log_line::LogLine;
+use crate::velero::{TaskKind, TaskRef};
 
 mod marker;
 mod read;
@@ -249,6 +250,13 @@ pub struct Diagnosis {
     pub at: Option<Timestamp>,
     /// Its lines, without the prefix.
     pub lines: Vec<String>,
+}
+
+/// Returns whether a line of a node-agent's log is about a task, by the ways in which the controllers name it.
+#[must_use]
+pub fn is_about(line: &LogLine<'_>, task: &TaskRef) -> bool {
+    let subject = subject::Subject::of(line, None);
+    subject.name() == Some(task.name.as_str()) && subject.kind.is_none_or(|kind| kind == task.kind)
 }
 
 impl LogEvidence {

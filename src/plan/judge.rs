@@ -1,0 +1,239 @@
+//! What the observations after an action mean.
+//!
+//! The outcome of a look is evidence by itself: a task that moved was only not looked at; one that was looked
+//! at and refused beside a free slot proves a slot that nobody shows; one that was not looked at proves a
+//! worker that does not go on, or an agent that is dead.
+
+mod next;
+mod restart;
+mod tasks;
+
+use std::collections::BTreeSet;
+
+use super::model::{Expectation, Expected, Plan, PlanAction};
+use super::observe::{Ending, Observation, Observations, StepResult, StepSeen};
+use super::outcome::{
+    Achieved, NodeOutcome, NodeResult, Outcome, RestartStage, TaskOutcome, TaskResult,
+};
+use super::step::StepKind;
+use crate::velero::TaskRef;
+
+/// Says what the observations after an action mean.
+#[must_use]
+pub fn judge(plan: &Plan, observations: &Observations) -> Outcome {
+    let tasks = tasks::all(plan, observations, observations.looks.as_slice());
+    let nodes = match plan.action {
+        PlanAction::Nudge => Vec::new(),
+        PlanAction::Restart => restart::nodes(plan, observations),
+    };
+    let achieved = achieved(plan, observations, &tasks, &nodes);
+    let mut outcome = Outcome {
+        action: plan.action,
+        achieved,
+        summary: String::new(),
+        last_seen: observations.looks.last().map(|look| look.at),
+        ending: observations.ending.clone(),
+        steps: observations.steps.clone(),
+        nodes,
+        tasks,
+        next: Vec::new(),
+    };
+    outcome.summary = summary(&outcome);
+    outcome.next = next::commands(plan, &outcome);
+    outcome
+}
+
+/// Whether a step is part of the action itself, or of the trail alone.
+fn is_essential(seen: &StepSeen) -> bool {
+    match seen.step.kind {
+        StepKind::AnnotateTask { .. }
+        | StepKind::AnnotatePod { .. }
+        | StepKind::DeletePod { .. } => true,
+        StepKind::MarkReplacement { .. } => false,
+    }
+}
+
+/// Whether a step changed something, or may have.
+fn was_made(seen: &StepSeen) -> bool {
+    match seen.result {
+        StepResult::Done | StepResult::Unknown(_) => true,
+        StepResult::DryRun
+        | StepResult::Changed(_)
+        | StepResult::Gone
+        | StepResult::Forbidden(_)
+        | StepResult::Refused(_)
+        | StepResult::NotTried => false,
+    }
+}
+
+fn achieved(
+    plan: &Plan,
+    observations: &Observations,
+    tasks: &[TaskOutcome],
+    nodes: &[NodeOutcome],
+) -> Achieved {
+    if !observations.steps.iter().any(was_made) {
+        return Achieved::NothingChanged;
+    }
+    let all_met = plan.expected.iter().all(|expected| is_met(expected, tasks));
+    let all_recovered = nodes
+        .iter()
+        .all(|node| node.result == NodeResult::Recovered);
+    // A task that moved on needed no touch any more; one that was not touched and stayed is not achieved.
+    let untouched: BTreeSet<&TaskRef> = observations
+        .steps
+        .iter()
+        .filter(|seen| is_essential(seen) && !was_made(seen))
+        .filter_map(|seen| seen.step.task())
+        .collect();
+    let left = tasks.iter().any(|task| {
+        untouched.contains(&task.task)
+            && !matches!(
+                task.result,
+                TaskResult::Moved | TaskResult::Ended | TaskResult::Gone
+            )
+    });
+    if all_met && all_recovered && !left && !observations.looks.is_empty() {
+        Achieved::Yes
+    } else {
+        Achieved::No
+    }
+}
+
+/// Whether enough of the tasks of an expectation did what they should.
+fn is_met(expected: &Expectation, tasks: &[TaskOutcome]) -> bool {
+    let met = tasks
+        .iter()
+        .filter(|task| expected.tasks.contains(&task.task))
+        .filter(|task| did(expected.what, task.result))
+        .count();
+    met >= expected.at_least
+}
+
+const fn did(what: Expected, result: TaskResult) -> bool {
+    match (what, result) {
+        (Expected::Move | Expected::Resume | Expected::End, TaskResult::Moved)
+        | (Expected::End, TaskResult::Ended | TaskResult::Gone)
+        | (Expected::Resume, TaskResult::Unchanged) => true,
+        (
+            Expected::Move | Expected::End | Expected::Resume,
+            TaskResult::RefusedSlot
+            | TaskResult::Queued
+            | TaskResult::LookedAt
+            | TaskResult::NotLookedAt
+            | TaskResult::Unknown,
+        )
+        | (Expected::Move | Expected::Resume, TaskResult::Ended | TaskResult::Gone)
+        | (Expected::Move | Expected::End, TaskResult::Unchanged) => false,
+    }
+}
+
+/// Returns the looks up to one of them.
+fn until(looks: &[Observation], last: usize) -> &[Observation] {
+    looks.get(..=last).unwrap_or(looks)
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let ending = match &outcome.ending {
+        Ending::Decided => String::new(),
+        Ending::TimeLimit => "; the time limit passed".to_owned(),
+        Ending::Interrupted => "; interrupted, what was begun goes on".to_owned(),
+        Ending::ServerLost(_) => "; the API server could not be asked any more".to_owned(),
+    };
+    let what = match outcome.achieved {
+        Achieved::NothingChanged => {
+            let dry = !outcome.steps.is_empty()
+                && outcome
+                    .steps
+                    .iter()
+                    .all(|seen| seen.result == StepResult::DryRun);
+            return if dry {
+                "nothing was changed: this was a dry run".to_owned()
+            } else {
+                format!("nothing was changed{ending}")
+            };
+        }
+        Achieved::Yes | Achieved::No => match outcome.action {
+            PlanAction::Restart => nodes_in_words(&outcome.nodes),
+            PlanAction::Nudge => tasks_in_words(&outcome.tasks),
+        },
+    };
+    format!("{what}{ending}")
+}
+
+fn nodes_in_words(nodes: &[NodeOutcome]) -> String {
+    let of = |wanted: fn(&NodeResult) -> bool| -> Vec<String> {
+        nodes
+            .iter()
+            .filter(|node| wanted(&node.result))
+            .map(|node| node.node.clone())
+            .collect()
+    };
+    let mut words = Vec::new();
+    let recovered = of(|result| *result == NodeResult::Recovered);
+    if !recovered.is_empty() {
+        words.push(format!("{} recovered", super::common::listed(&recovered)));
+    }
+    for node in nodes {
+        if let NodeResult::NotRecovered(stage) = node.result {
+            words.push(format!("{} did not recover: {}", node.node, lacks(stage)));
+        }
+    }
+    let not_tried = of(|result| *result == NodeResult::NotTried);
+    if !not_tried.is_empty() {
+        words.push(format!("{} not tried", super::common::listed(&not_tried)));
+    }
+    words.join("; ")
+}
+
+/// What did not happen after a stage.
+const fn lacks(stage: RestartStage) -> &'static str {
+    match stage {
+        RestartStage::Planned => "its node-agent pod was not deleted",
+        RestartStage::Deleted => "the old node-agent pod is still there",
+        RestartStage::Gone => "no new node-agent pod was made",
+        RestartStage::Replaced => "the new node-agent pod is not ready",
+        RestartStage::Ready => "the new node-agent has not logged its start",
+        RestartStage::Started => "what ran before is not taken up again",
+        RestartStage::Resumed => "what was stuck does not move",
+        RestartStage::Moving => "it moves, and not everything that was expected happened",
+    }
+}
+
+fn tasks_in_words(tasks: &[TaskOutcome]) -> String {
+    let words = [
+        (TaskResult::Moved, "moved"),
+        (TaskResult::Ended, "ended"),
+        (
+            TaskResult::RefusedSlot,
+            "looked at and refused beside a free slot: a ghost slot",
+        ),
+        (
+            TaskResult::Queued,
+            "looked at, and every slot is held: in the queue",
+        ),
+        (TaskResult::LookedAt, "looked at, and as before"),
+        (
+            TaskResult::NotLookedAt,
+            "not looked at: the worker is blocked, or the node-agent is dead",
+        ),
+        (TaskResult::Gone, "gone"),
+        (TaskResult::Unchanged, "as before"),
+        (
+            TaskResult::Unknown,
+            "as before, and whether a controller looked is not known",
+        ),
+    ];
+    let parts: Vec<String> = words
+        .iter()
+        .filter_map(|(result, what)| {
+            let of: Vec<&TaskRef> = tasks
+                .iter()
+                .filter(|task| task.result == *result)
+                .map(|task| &task.task)
+                .collect();
+            (!of.is_empty()).then(|| format!("{} {what}", super::common::named(of)))
+        })
+        .collect();
+    parts.join("; ")
+}

@@ -1,0 +1,233 @@
+//! What came of each task.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::super::model::{Expected, Plan};
+use super::super::observe::{
+    Look, NodeSeen, Observation, Observations, Reached, StepResult, TaskSeen, TaskState,
+};
+use super::super::outcome::{TaskOutcome, TaskResult};
+use crate::velero::{Phase, TaskRef};
+
+/// How long, in seconds, a log must be silent about a task before that means that nobody looked: an event
+/// reaches a worker that is free within moments.
+const SILENT_SECONDS: i64 = 15;
+
+/// How long, in seconds, after the start of an agent a task that is still InProgress counts as resumed: a
+/// resume that fails cancels it (v1.15.2 … main pkg/controller, the resume functions).
+const RESUMED_SECONDS: i64 = 60;
+
+/// Returns what came of every task of a plan, by the looks so far.
+pub(super) fn all(
+    plan: &Plan,
+    observations: &Observations,
+    looks: &[Observation],
+) -> Vec<TaskOutcome> {
+    let expected: BTreeMap<&TaskRef, Expected> = plan
+        .expected
+        .iter()
+        .flat_map(|expected| expected.tasks.iter().map(move |task| (task, expected.what)))
+        .collect();
+    let mut outcomes: Vec<TaskOutcome> = plan
+        .effects
+        .iter()
+        .map(|effect| {
+            let last = looks.last();
+            let seen: Option<(&Observation, &TaskSeen)> = last.and_then(|look| {
+                Some((
+                    look,
+                    look.tasks.iter().find(|seen| seen.task == effect.task)?,
+                ))
+            });
+            let touched = touched_at(observations, &effect.task);
+            let node = effect.node.as_deref().and_then(|name| {
+                last.and_then(|look| look.nodes.iter().find(|node| node.node == name))
+            });
+            let what = expected.get(&effect.task).copied();
+            let (result, evidence) = match seen {
+                None => (TaskResult::Unknown, None),
+                Some((look, seen)) => {
+                    let case = Case {
+                        before: &effect.phase,
+                        bytes_before: effect.progress.map(|(done, _)| done),
+                        what,
+                        touched,
+                        at: look.at,
+                        node,
+                    };
+                    case.result(seen)
+                }
+            };
+            TaskOutcome {
+                task: effect.task.clone(),
+                node: effect.node.clone(),
+                before: effect.phase.clone(),
+                after: seen.and_then(|(_, seen)| match &seen.state {
+                    TaskState::There { phase, .. } => Some(phase.clone()),
+                    TaskState::Gone | TaskState::Unreadable(_) => None,
+                }),
+                at: seen.map(|(look, _)| look.at),
+                result,
+                evidence,
+            }
+        })
+        .collect();
+    outcomes.sort_by(|a, b| a.task.cmp(&b.task));
+    outcomes
+}
+
+/// When a task was touched: by its own step, else by the first of all.
+fn touched_at(observations: &Observations, task: &TaskRef) -> Option<Timestamp> {
+    let made = || {
+        observations
+            .steps
+            .iter()
+            .filter(|seen| matches!(seen.result, StepResult::Done | StepResult::Unknown(_)))
+    };
+    made()
+        .find(|seen| seen.step.task() == Some(task))
+        .or_else(|| made().next())
+        .map(|seen| seen.at)
+}
+
+struct Case<'c> {
+    before: &'c Phase,
+    bytes_before: Option<i64>,
+    what: Option<Expected>,
+    touched: Option<Timestamp>,
+    at: Timestamp,
+    node: Option<&'c NodeSeen>,
+}
+
+impl Case<'_> {
+    fn result(&self, seen: &TaskSeen) -> (TaskResult, Option<String>) {
+        let (phase, message, bytes) = match &seen.state {
+            TaskState::Gone => return (TaskResult::Gone, None),
+            TaskState::Unreadable(reason) => {
+                return (
+                    TaskResult::Unknown,
+                    Some(format!("it could not be read: {}", reason.as_str())),
+                );
+            }
+            TaskState::There {
+                phase,
+                message,
+                bytes_done,
+                ..
+            } => (phase, message, bytes_done),
+        };
+        let told = (!message.is_empty()).then(|| message.clone());
+        match phase {
+            Phase::Failed | Phase::Canceled => return (TaskResult::Ended, told),
+            Phase::New
+            | Phase::Accepted
+            | Phase::Prepared
+            | Phase::InProgress
+            | Phase::Canceling
+            | Phase::Completed
+            | Phase::Other(_) => {}
+        }
+        if rank(phase) > rank(self.before) {
+            return (TaskResult::Moved, told);
+        }
+        match self.what {
+            None => (TaskResult::Unchanged, None),
+            Some(Expected::Resume) => self.resumed(seen, *bytes),
+            Some(Expected::Move | Expected::End) => self.stayed(seen),
+        }
+    }
+
+    /// A task that ran and still does: whether the new agent has taken it up.
+    fn resumed(&self, seen: &TaskSeen, bytes: Option<i64>) -> (TaskResult, Option<String>) {
+        if let Look::Seen { line, .. } = &seen.look {
+            return (TaskResult::Unchanged, Some(line.clone()));
+        }
+        if let (Some(before), Some(now)) = (self.bytes_before, bytes)
+            && now > before
+        {
+            return (
+                TaskResult::Unchanged,
+                Some(format!("{} bytes since", now.saturating_sub(before))),
+            );
+        }
+        let started = self
+            .node
+            .and_then(|node| node.agents.last())
+            .and_then(|agent| agent.started)
+            .filter(|started| self.touched.is_none_or(|touched| *started >= touched));
+        let running = started.map(|started| self.at.duration_since(started).as_secs());
+        match running {
+            Some(seconds) if seconds >= RESUMED_SECONDS => (
+                TaskResult::Unchanged,
+                Some(format!(
+                    "still InProgress {seconds} s after the start: a failed resume would have cancelled it"
+                )),
+            ),
+            Some(_) | None => (
+                TaskResult::Unknown,
+                Some("nothing shows yet that it was taken up again".to_owned()),
+            ),
+        }
+    }
+
+    /// A task that did not move.
+    fn stayed(&self, seen: &TaskSeen) -> (TaskResult, Option<String>) {
+        match &seen.look {
+            Look::Seen {
+                line,
+                reached: Reached::Slot,
+                ..
+            } => {
+                let result = match self.node.map(|node| (node.holders.len(), node.limit)) {
+                    Some((held, Some(limit))) => {
+                        if i64::try_from(held).unwrap_or(i64::MAX) >= limit {
+                            TaskResult::Queued
+                        } else {
+                            TaskResult::RefusedSlot
+                        }
+                    }
+                    // Every limit is at least 1.
+                    Some((0, None)) => TaskResult::RefusedSlot,
+                    Some((_, None)) | None => TaskResult::LookedAt,
+                };
+                (result, Some(line.clone()))
+            }
+            Look::Seen {
+                line,
+                reached: Reached::Elsewhere,
+                ..
+            } => (TaskResult::LookedAt, Some(line.clone())),
+            Look::NotSeen { through } => {
+                let silent = self
+                    .touched
+                    .map(|touched| through.duration_since(touched).as_secs());
+                match silent {
+                    Some(seconds) if seconds >= SILENT_SECONDS => (
+                        TaskResult::NotLookedAt,
+                        Some(format!(
+                            "no line about it in the node-agent's log for {seconds} s"
+                        )),
+                    ),
+                    Some(_) | None => (TaskResult::Unknown, None),
+                }
+            }
+            Look::NotWatched(why) => (TaskResult::Unknown, Some(why.clone())),
+        }
+    }
+}
+
+/// How far a phase is on the way to its end.
+const fn rank(phase: &Phase) -> u8 {
+    match phase {
+        Phase::New => 0,
+        Phase::Accepted => 1,
+        Phase::Prepared => 2,
+        Phase::InProgress => 3,
+        Phase::Canceling => 4,
+        Phase::Canceled | Phase::Completed | Phase::Failed => 5,
+        // It is not known where that is: at least it is not where it was.
+        Phase::Other(_) => 0,
+    }
+}
