@@ -329,6 +329,17 @@ pub struct Item {
     pub span: Range<usize>,
 }
 
+/// A task as an earlier capture holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// When that capture was taken.
+    pub taken_at: Timestamp,
+    /// The kind of the task.
+    pub kind: TaskKind,
+    /// The object.
+    pub item: Item,
+}
+
 /// A piece of JSON as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
@@ -387,6 +398,8 @@ pub struct AgentPod {
     pub container: String,
     /// Whether the container has restarted, so that there may be a log of the one before.
     pub restarted: Restarted,
+    /// When the process started, where that is known: no line of its log is older.
+    pub started_at: Option<Timestamp>,
 }
 
 /// Whether a container has restarted.
@@ -434,6 +447,9 @@ pub struct Capture {
     pub texts: Vec<Text>,
     /// The answers. A resource that was never asked for has none.
     pub listings: Vec<Listing>,
+    /// Tasks as captures of an earlier time hold them, where several were read. They are not among the listings,
+    /// which tell of the newest, and are not written out again.
+    pub earlier: Vec<Earlier>,
     /// Logs.
     pub logs: Vec<LogFile>,
     /// Pages of metrics.
@@ -504,6 +520,7 @@ impl Capture {
                 body,
             }],
             listings,
+            earlier: Vec::new(),
             logs: Vec::new(),
             metrics: Vec::new(),
             problems,

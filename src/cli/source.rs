@@ -90,6 +90,21 @@ pub(crate) fn collect(args: &SourceArgs) -> Result<Source, Error> {
     collect_with(args, None)
 }
 
+/// Collects what the flags name, and from a cluster also the logs and metrics that would decide something: a
+/// capture that is read elsewhere cannot ask for them any more.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(crate) fn collect_with_traces(args: &SourceArgs) -> Result<Source, Error> {
+    let traces = TraceArgs {
+        logs: Traces::Auto,
+        metrics: Traces::Auto,
+        threshold: ReplayOptions::default().threshold_seconds,
+    };
+    collect_with(args, Some(traces))
+}
+
 fn collect_with(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, Error> {
     if args.from.is_empty() {
         if args.now.is_some() {

@@ -77,5 +77,6 @@ fn agent_pod(agent: &NodeAgent) -> AgentPod {
         } else {
             Restarted::No
         },
+        started_at: agent.started_at,
     }
 }

@@ -411,7 +411,8 @@ pub enum Situation {
     PodEnded,
     /// Row 4 within its two minutes: the normal end phase.
     PodEnding,
-    /// Row 5: all bytes done, the pod gone, and the quiet time is over: the callback has returned.
+    /// Row 5: the pod is gone, and the callback has returned: all bytes are done and the quiet time is over, or
+    /// the agent's log says that the end of the data path failed.
     DoneButPodGone {
         /// Whether the target PVC of a DataDownload is seen and not Bound.
         target_not_bound: bool,

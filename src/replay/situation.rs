@@ -10,7 +10,7 @@ use super::{
     TaskReplay, TimeFrom, Trigger, Verb, deadline,
 };
 use crate::snapshot::{
-    Cancel, ContainerState, Exposing, ManagedFields, Observed, Pod, Snapshot, Task,
+    Cancel, ContainerState, Exposing, LogEvidence, ManagedFields, Observed, Pod, Snapshot, Task,
 };
 use crate::velero::profile::{CancelHandling, CancelOverdue, StartTimestamp, Worker};
 use crate::velero::{
@@ -33,6 +33,10 @@ const REBIND_WAITS: i64 = 3;
 /// How long bytes may stand still: the uploader reports every 10 seconds, and v1.15 holds its events back
 /// for minutes after a burst (velero-io/velero#8579).
 const STALLED_SECONDS: i64 = 15 * 60;
+
+/// The reason of the Events by which a mover pod reports its progress (v1.15.2
+/// `pkg/datapath/micro_service_watcher.go`); the Event's object has the name of the task.
+const PROGRESS_EVENT: &str = "Data-Path-Progress";
 
 /// How long a task may stand at 100 %: the repository is flushed and indexed after the last byte.
 const FLUSH_SECONDS: i64 = 60 * 60;
@@ -159,10 +163,8 @@ impl<'s> Look<'_, 's> {
         let mover = mover_of(&profile, task);
         let pod = mover_pod(self.snapshot, task, mover);
         let node = node_of(self.snapshot, task, pod.seen());
-        let agent_start = node
-            .as_deref()
-            .and_then(|node| self.agents.acting(node))
-            .and_then(|agent| agent.started_at);
+        let agent = node.as_deref().and_then(|node| self.agents.acting(node));
+        let agent_start = agent.and_then(|agent| agent.started_at);
         let last_write = last_write(task);
         let accepted_at = deadline::accepted_at(task, &profile);
         let facts = Facts {
@@ -171,6 +173,7 @@ impl<'s> Look<'_, 's> {
             mover,
             pod,
             agent_start,
+            log: agent.and_then(|agent| agent.evidence.as_ref()),
             last_write,
             now: self.snapshot.taken_at,
         };
@@ -352,6 +355,17 @@ impl<'s> Look<'_, 's> {
                 } else {
                     POD_GONE_QUIET_SECONDS
                 };
+                // The log of its agent settles it: the last write, or what comes before it, failed.
+                if let Some(failed) = failed_end(facts) {
+                    let over = self.older_than(Some(failed), END_PHASE_SECONDS);
+                    return if over {
+                        Situation::DoneButPodGone {
+                            target_not_bound: self.target_is_unbound(task),
+                        }
+                    } else {
+                        Situation::Finishing
+                    };
+                }
                 // A started agent resumes its tasks first: give it the same time to notice.
                 let over = self.older_than(facts.last_write.max(facts.agent_start), quiet);
                 match (done, over) {
@@ -366,16 +380,24 @@ impl<'s> Look<'_, 's> {
         }
     }
 
-    /// Whether a task that runs has provably made no progress for longer than any report takes. One look
-    /// proves it only by managedFields: every change of the bytes is a write of the node-agent.
+    /// Whether a task that runs has provably made no progress for longer than any report takes. Two looks
+    /// prove it, and one does by managedFields: every change of the bytes is a write of the node-agent.
     fn is_stalled(&self, facts: &Facts<'_, 's>) -> bool {
         let task = facts.task;
-        if task.phase != Phase::InProgress
-            || task.cancel == Cancel::Requested
-            || task.writes.managed_fields == ManagedFields::LeftOut
-        {
+        if task.phase != Phase::InProgress || task.cancel == Cancel::Requested {
             return false;
         }
+        let by_looks = self.snapshot.bytes_unchanged_since(task);
+        let by_write = match task.writes.managed_fields {
+            ManagedFields::Present => task.writes.node_agent,
+            ManagedFields::LeftOut => None,
+        };
+        // Of two proofs the one that reaches further back counts.
+        let since = match (by_looks, by_write) {
+            (Some(looks), Some(write)) => looks.min(write),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return false,
+        };
         let done = task.progress.is_some_and(|progress| {
             progress.total_bytes > 0 && progress.bytes_done >= progress.total_bytes
         });
@@ -384,8 +406,34 @@ impl<'s> Look<'_, 's> {
         } else {
             STALLED_SECONDS.max(self.options.threshold_seconds)
         };
-        // An agent that started since has to take the task up again first.
-        self.older_than(task.writes.node_agent.max(facts.agent_start), quiet)
+        // An agent that started since has to take the task up again first. Progress that came in and could not
+        // be written is progress all the same.
+        self.older_than(Some(since).max(facts.agent_start), quiet)
+            && self
+                .last_report(facts)
+                .is_none_or(|report| self.older_than(Some(report), quiet))
+    }
+
+    /// When the mover of a task last reported progress, as far as Events and the agent's log say: its status
+    /// may stand still although its data moves.
+    fn last_report(&self, facts: &Facts<'_, 's>) -> Option<Timestamp> {
+        let name = &facts.task.reference.name;
+        let by_event = self
+            .snapshot
+            .events
+            .iter()
+            .rev()
+            .find(|event| {
+                event.reason == PROGRESS_EVENT
+                    && event.about.name == *name
+                    && event.about.namespace.as_ref() == Some(&facts.task.reference.namespace)
+            })
+            .and_then(|event| event.last_seen);
+        let by_log = facts
+            .log
+            .and_then(|log| log.unwritten_progress.get(name))
+            .and_then(|note| note.at);
+        by_event.max(by_log)
     }
 
     fn target_is_unbound(&self, task: &Task) -> bool {
@@ -524,8 +572,21 @@ struct Facts<'p, 's> {
     mover: Mover,
     pod: Observed<&'s Pod>,
     agent_start: Option<Timestamp>,
+    /// What the log of the agent's present process proves, if it was read.
+    log: Option<&'s LogEvidence>,
     last_write: Option<Timestamp>,
     now: Timestamp,
+}
+
+/// When the end of a task's data path failed so that its callback has returned without ending it, by the log of
+/// its agent: a write that was refused, or a task that could not be read (v1.17.2
+/// `pkg/controller/*_controller.go`, the On… callbacks). The slot is free then.
+fn failed_end(facts: &Facts<'_, '_>) -> Option<Timestamp> {
+    let name = &facts.task.reference.name;
+    let log = facts.log?;
+    let at = log.failed_ends.get(name)?.note.at?;
+    let since_it_runs = facts.task.started.is_none_or(|started| at >= started);
+    (since_it_runs && !log.entries.contains_key(name)).then_some(at)
 }
 
 /// Returns the contract's lastWrite: the managedFields time of the node-agents, else the newest of the
@@ -576,6 +637,9 @@ fn entry(facts: &Facts<'_, '_>, situation: Situation) -> SlotEntry {
         | Situation::Ordinary => {}
     }
     match facts.task.phase {
+        Phase::InProgress | Phase::Canceling if failed_end(facts).is_some() => {
+            SlotEntry::CallbackReturned
+        }
         Phase::InProgress => SlotEntry::Holds,
         Phase::Canceling => {
             if is_forgotten(facts) {

@@ -1,7 +1,7 @@
 //! What the metrics of a node-agent say: whether a worker is busy, and how many tasks ask for a slot.
 //!
 //! controller-runtime's registry is served on port 8080 of every release, Velero's own on 8085; neither shows
-//! the map of slots or the limit. A task that is refused a slot comes back after a fixed pause, and each time
+//! the map of slots or the limit; Velero's own counts the tasks that ended. A task that is refused a slot comes back after a fixed pause, and each time
 //! counts in `controller_runtime_reconcile_total{result="requeue_after"}`: its rate between two looks, times
 //! the pause, is the number of tasks that wait. That works at every log level.
 
@@ -23,6 +23,9 @@ pub struct AgentMetrics {
     pub process_start: Option<Timestamp>,
     /// The workers, by kind.
     pub workers: BTreeMap<TaskKind, WorkerMetrics>,
+    /// How many tasks of a kind have ended since the process started, by Velero's own counters: DataUploads and
+    /// DataDownloads that succeeded, failed or were cancelled, and PodVolumeBackups.
+    pub ended: BTreeMap<TaskKind, i64>,
 }
 
 /// What the metrics say of the one worker of a kind.
@@ -66,10 +69,31 @@ impl AgentMetrics {
 /// Reads the pages of one agent, in any order. `None` if none of them holds anything that is known.
 #[must_use]
 pub fn read(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
+    let (of_velero, of_runtime): (Vec<&MetricsPage>, Vec<&MetricsPage>) =
+        pages.iter().partition(|page| page.port == VELERO_PORT);
+    let velero = of_registry(&of_velero);
+    let runtime = of_registry(&of_runtime);
+    // Each registry has its own pages. One of an earlier process says nothing about the later.
+    match (runtime, velero) {
+        (Some(runtime), Some(velero)) if runtime.process_start == velero.process_start => {
+            Some(AgentMetrics {
+                ended: velero.ended,
+                ..runtime
+            })
+        }
+        (Some(runtime), Some(_) | None) => Some(runtime),
+        (None, velero) => velero,
+    }
+}
+
+/// Reads the pages of one registry.
+fn of_registry(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
     let mut pages: Vec<(Timestamp, Page)> = pages
         .iter()
         .map(|page| (page.taken_at, Page::parse(&page.body)))
-        .filter(|(_, page)| page.process_start.is_some() || !page.values.is_empty())
+        .filter(|(_, page)| {
+            page.process_start.is_some() || !page.values.is_empty() || !page.ended.is_empty()
+        })
         .collect();
     pages.sort_by_key(|(time, _)| *time);
     let (last_at, last) = pages.last()?;
@@ -112,6 +136,11 @@ pub fn read(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
         last: *last_at,
         process_start: last.process_start,
         workers,
+        ended: last
+            .ended
+            .iter()
+            .filter_map(|(kind, count)| Some((*kind, whole(*count)?)))
+            .collect(),
     })
 }
 
@@ -129,6 +158,7 @@ enum Series {
 struct Page {
     process_start: Option<Timestamp>,
     values: BTreeMap<(TaskKind, Series), f64>,
+    ended: BTreeMap<TaskKind, f64>,
 }
 
 impl Page {
@@ -147,6 +177,15 @@ impl Page {
 
     fn line(&mut self, line: &str) {
         let line = line.trim();
+        if let Some((kind, rest)) = ENDED_SERIES
+            .iter()
+            .find_map(|(name, kind)| Some((*kind, line.strip_prefix(name)?)))
+        {
+            if let Some((_, value)) = sample(rest) {
+                *self.ended.entry(kind).or_insert(0.0) += value;
+            }
+            return;
+        }
         let wanted = [
             "process_start_time_seconds",
             "controller_runtime_active_workers",
@@ -190,6 +229,20 @@ impl Page {
         }
     }
 }
+
+/// Where Velero serves its own registry.
+const VELERO_PORT: u16 = 8085;
+
+/// Velero's counters of tasks that ended on a node (v1.12.4 … main `pkg/metrics/metrics.go`).
+const ENDED_SERIES: [(&str, TaskKind); 7] = [
+    ("podVolume_data_upload_success_total", TaskKind::DataUpload),
+    ("podVolume_data_upload_failure_total", TaskKind::DataUpload),
+    ("podVolume_data_upload_cancel_total", TaskKind::DataUpload),
+    ("podVolume_data_download_success_total", TaskKind::DataDownload),
+    ("podVolume_data_download_failure_total", TaskKind::DataDownload),
+    ("podVolume_data_download_cancel_total", TaskKind::DataDownload),
+    ("podVolume_pod_volume_backup_dequeue_count", TaskKind::PodVolumeBackup),
+];
 
 type Labels = Vec<(String, String)>;
 

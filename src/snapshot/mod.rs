@@ -10,7 +10,7 @@ use jiff::Timestamp;
 pub use crate::capture::{
     AgentPod, GapReason, LogFile, NowFrom, Previous, ResourceKind, Restarted, SourceType,
 };
-use crate::velero::{TaskRef, VeleroVersion};
+use crate::velero::{Phase, TaskRef, VeleroVersion};
 
 pub mod log_evidence;
 pub mod log_line;
@@ -147,6 +147,8 @@ pub struct Snapshot {
     pub volume_snapshots: BTreeMap<ObjectKey, VolumeSnapshot>,
     /// Events, oldest first.
     pub events: Vec<Event>,
+    /// What earlier captures say of the tasks, oldest first.
+    pub earlier: BTreeMap<TaskRef, Vec<EarlierLook>>,
     /// Logs as they came, in the order of namespace, pod, container.
     pub logs: Vec<crate::capture::LogFile>,
     /// The version of the velero server, from its Deployment's image.
@@ -163,6 +165,19 @@ pub struct Snapshot {
     pub restore_targets: BTreeMap<ResourceKind, Observed<()>>,
     /// What could not be read.
     pub gaps: Vec<Gap>,
+}
+
+/// A task as a capture of an earlier time shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierLook {
+    /// When that capture was taken.
+    pub at: Timestamp,
+    /// The UID: a task that was made anew under the same name is another one.
+    pub uid: String,
+    /// The phase.
+    pub phase: Phase,
+    /// The progress.
+    pub progress: Option<Progress>,
 }
 
 /// A namespace and a name.
@@ -293,6 +308,25 @@ impl Snapshot {
             Coverage::Present | Coverage::Partial => Observed::Unknown(GapReason::Partial),
             Coverage::Unreadable(reason) => Observed::Unknown(reason),
         }
+    }
+
+    /// Returns the time of the earliest capture since which a task that runs has not come a byte forward, if
+    /// there is a look that is earlier than "now" and shows the same bytes.
+    #[must_use]
+    pub fn bytes_unchanged_since(&self, task: &Task) -> Option<Timestamp> {
+        let bytes = |progress: Option<Progress>| progress.map_or(0, |progress| progress.bytes_done);
+        self.earlier
+            .get(&task.reference)?
+            .iter()
+            .rev()
+            .take_while(|look| {
+                look.at < self.taken_at
+                    && look.uid == task.uid
+                    && look.phase == task.phase
+                    && bytes(look.progress) == bytes(task.progress)
+            })
+            .last()
+            .map(|look| look.at)
     }
 
     /// Returns the unfinished tasks, in order.

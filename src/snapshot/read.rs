@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::{
-    Coverage, Gap, GapReason, IsNodeAgent, NowFrom, ObjectKey, Observed, ParentKind, ResourceKind,
+    Coverage, EarlierLook, Gap, GapReason, IsNodeAgent, NowFrom, ObjectKey, Observed, ParentKind, ResourceKind,
     Snapshot, SourceHead,
 };
 use crate::capture::{Capture, Item, Listing, LogFile};
@@ -81,7 +81,41 @@ pub fn read(capture: &Capture, options: &ReadOptions) -> Snapshot {
             found.take(reader, listing, item);
         }
     }
-    found.into_snapshot(capture, options, given, notes, &coverages)
+    let earlier = earlier(capture, &options.namespace);
+    Snapshot {
+        earlier,
+        ..found.into_snapshot(capture, options, given, notes, &coverages)
+    }
+}
+
+/// Reads what earlier captures say of the tasks. An object of theirs that cannot be read is no gap: nothing but
+/// a comparison is lost.
+fn earlier(
+    capture: &Capture,
+    velero: &str,
+) -> BTreeMap<crate::velero::TaskRef, Vec<EarlierLook>> {
+    let mut notes = Notes::new(ManagedTimes::Skip);
+    let mut looks: BTreeMap<crate::velero::TaskRef, Vec<EarlierLook>> = BTreeMap::new();
+    for look in &capture.earlier {
+        let resource = ResourceKind::Task(look.kind);
+        let Some(wire) = notes.decode::<tasks::TaskWire<'_>>(capture, &look.item, resource) else {
+            continue;
+        };
+        if *wire.meta().namespace != *velero {
+            continue;
+        }
+        let task = notes.task(look.kind, &wire);
+        looks.entry(task.reference).or_default().push(EarlierLook {
+            at: look.taken_at,
+            uid: task.uid,
+            phase: task.phase,
+            progress: task.progress,
+        });
+    }
+    for looks in looks.values_mut() {
+        looks.sort_by_key(|look| look.at);
+    }
+    looks
 }
 
 /// What is at hand while one object is read.
@@ -283,6 +317,7 @@ impl<'a> Found<'a> {
             claims: self.claims.into_map(),
             volume_snapshots: self.volume_snapshots.into_map(),
             events: oldest_first(self.events.into_values().collect()),
+            earlier: BTreeMap::new(),
             logs,
             tasks,
             server_version: Observed::Absent,

@@ -47,6 +47,7 @@ pub fn read(text: String, origin: &str) -> Result<Capture, FormatError> {
             body: text,
         }],
         listings: parsed.listings,
+        earlier: Vec::new(),
         logs: parsed.logs,
         metrics: parsed.metrics,
         problems: parsed.problems,

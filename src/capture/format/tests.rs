@@ -261,6 +261,7 @@ prop_compose! {
             },
             texts,
             listings,
+            earlier: Vec::new(),
             logs,
             metrics,
             problems,

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         ))
         .hint("if that is fine, add --no-redact. Secrets are never read"));
     }
-    let mut source = source::collect(&args.source)?;
+    let mut source = source::collect_with_traces(&args.source)?;
     source.capture.manifest.namespace = Some(source.namespace);
     if args.source.now.is_some() {
         source.capture.manifest.taken_at = args.source.now;

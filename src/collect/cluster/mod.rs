@@ -255,6 +255,7 @@ impl Cluster {
                 },
                 texts,
                 listings,
+                earlier: Vec::new(),
                 logs: Vec::new(),
                 metrics: Vec::new(),
                 problems: Vec::new(),

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 
 use super::answer::{Failure, FailureKind};
@@ -32,8 +32,14 @@ const LOG_BYTES: usize = 16 << 20;
 const HEAD_BYTES: usize = 128 << 10;
 /// Bytes of a page of metrics at most; a large one has some hundred thousand.
 const METRICS_BYTES: usize = 8 << 20;
+/// How old the lines of a log may be, in seconds: a task is cancelled after hours, a slot is held for days.
+const OLDEST_SECONDS: i64 = 7 * 24 * 3600;
+/// How much before its container a process may have begun to log, in seconds.
+const START_TOLERANCE_SECONDS: i64 = 60;
 /// Where controller-runtime serves its registry: no release overrides the default.
-const METRICS_PORT: u16 = 8080;
+const RUNTIME_PORT: u16 = 8080;
+/// Where Velero serves its own registry (`--metrics-address`, which no chart changes).
+const VELERO_PORT: u16 = 8085;
 /// Between two looks at the metrics: two pauses of a refused task, and a little.
 const BETWEEN_METRICS: Duration = Duration::from_secs(12);
 /// What logs and metrics may take of the time limit.
@@ -60,6 +66,7 @@ impl Cluster {
         progress: Progress<'_>,
     ) {
         let asker = self.asker(&rest_of(options, took), progress);
+        let now = capture.manifest.taken_at;
         let read = join_all(wanted.iter().flat_map(|agent| {
             let before = match agent.restarted {
                 Restarted::Yes => Some(Previous::Yes),
@@ -68,7 +75,7 @@ impl Cluster {
             [Some(Previous::No), before]
                 .into_iter()
                 .flatten()
-                .map(|previous| log(&asker, agent, previous))
+                .map(|previous| log(&asker, agent, previous, now))
         }));
         for answer in with_progress(&asker, read).await {
             match answer {
@@ -100,23 +107,35 @@ impl Cluster {
             if remaining.is_empty() || asker.elapsed() >= options.time_limit {
                 break;
             }
-            let pages = join_all(remaining.iter().map(|agent| metrics(&asker, agent)));
+            let pages = join_all(remaining.iter().map(async |agent| {
+                tokio::join!(
+                    metrics(&asker, agent, RUNTIME_PORT),
+                    metrics(&asker, agent, VELERO_PORT)
+                )
+            }));
             let pages = with_progress(&asker, pages).await;
             let since_lists = SignedDuration::try_from(took + asker.elapsed()).unwrap_or_default();
             let taken_at = base.checked_add(since_lists).unwrap_or(base);
             let mut answered = Vec::new();
-            for (agent, page) in remaining.into_iter().zip(pages) {
-                match page {
-                    Ok(body) => {
-                        answered.push(agent);
-                        capture.metrics.push(MetricsPage {
-                            namespace: agent.namespace.clone(),
-                            pod: agent.pod.clone(),
-                            port: METRICS_PORT,
-                            taken_at,
-                            body,
-                        });
-                    }
+            for (agent, (of_runtime, of_velero)) in remaining.into_iter().zip(pages) {
+                let mut keep = |port: u16, body: String| {
+                    capture.metrics.push(MetricsPage {
+                        namespace: agent.namespace.clone(),
+                        pod: agent.pod.clone(),
+                        port,
+                        taken_at,
+                        body,
+                    });
+                };
+                if of_runtime.is_ok() || of_velero.is_ok() {
+                    answered.push(agent);
+                }
+                // What Velero's registry adds is little: without it nothing is said.
+                if let Ok(body) = of_velero {
+                    keep(VELERO_PORT, body);
+                }
+                match of_runtime {
+                    Ok(body) => keep(RUNTIME_PORT, body),
                     Err(failure) => {
                         let problem = Problem {
                             resource: "metrics".to_owned(),
@@ -154,9 +173,9 @@ fn rest_of(options: &CollectOptions, took: Duration) -> CollectOptions {
     }
 }
 
-async fn metrics(asker: &Asker<'_>, agent: &AgentPod) -> Result<String, Failure> {
+async fn metrics(asker: &Asker<'_>, agent: &AgentPod, port: u16) -> Result<String, Failure> {
     let path = format!(
-        "/api/v1/namespaces/{}/pods/{}:{METRICS_PORT}/proxy/metrics",
+        "/api/v1/namespaces/{}/pods/{}:{port}/proxy/metrics",
         encode(&agent.namespace),
         encode(&agent.pod)
     );
@@ -168,12 +187,14 @@ async fn log(
     asker: &Asker<'_>,
     agent: &AgentPod,
     previous: Previous,
+    now: Option<Timestamp>,
 ) -> Result<Option<LogFile>, Problem> {
     let lines = match previous {
         Previous::No => TAIL_LINES,
         Previous::Yes => PREVIOUS_LINES,
     };
-    let tail = match tail(asker, agent, previous, lines).await {
+    let since = since_seconds(agent, previous, now);
+    let tail = match tail(asker, agent, previous, lines, since).await {
         Ok(tail) => tail,
         // The kubelet has removed the container before, or its log: as if there had been none.
         Err(failure) if previous == Previous::Yes && failure.kind != FailureKind::Forbidden => {
@@ -199,6 +220,19 @@ async fn log(
     }))
 }
 
+/// How old the lines may be that are asked for, in seconds: since the process started, and at most
+/// [`OLDEST_SECONDS`].
+fn since_seconds(agent: &AgentPod, previous: Previous, now: Option<Timestamp>) -> i64 {
+    match (previous, now.zip(agent.started_at)) {
+        (Previous::No, Some((now, start))) => now
+            .duration_since(start)
+            .as_secs()
+            .saturating_add(START_TOLERANCE_SECONDS)
+            .clamp(START_TOLERANCE_SECONDS, OLDEST_SECONDS),
+        (Previous::No, None) | (Previous::Yes, _) => OLDEST_SECONDS,
+    }
+}
+
 struct Tail {
     body: String,
     whole: bool,
@@ -209,12 +243,13 @@ async fn tail(
     agent: &AgentPod,
     previous: Previous,
     lines: usize,
+    since: i64,
 ) -> Result<Tail, Failure> {
     let ask = |lines: usize| {
         let path = log_path(
             agent,
             previous,
-            &format!("&tailLines={lines}&limitBytes={LOG_BYTES}"),
+            &format!("&tailLines={lines}&sinceSeconds={since}&limitBytes={LOG_BYTES}"),
         );
         async move { asker.get_text(&path, "logs", LOG_BYTES).await }
     };
@@ -230,7 +265,10 @@ async fn tail(
             format!("its last {lines} lines are longer than {LOG_BYTES} bytes"),
         ));
     }
-    let whole = body.lines().count() < lines;
+    // Of a process that is older than the oldest lines asked for, the beginning is missing as well.
+    let reaches_back =
+        previous == Previous::Yes || agent.started_at.is_none() || since < OLDEST_SECONDS;
+    let whole = reaches_back && body.lines().count() < lines;
     Ok(Tail { body, whole })
 }
 

@@ -1,14 +1,19 @@
 //! Puts together what the inputs hold.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+use jiff::Timestamp;
 
 use super::objects::{Contents, Object, Sorted, sort};
 use crate::capture::format::Parsed;
 use crate::capture::{
-    Capture, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome, Previous,
+    Capture, Earlier, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome, Previous,
     Problem, ResourceKind, Scope, SourceType, Text,
 };
+
+mod looks;
 
 /// What was read so far.
 #[derive(Default)]
@@ -18,7 +23,11 @@ pub(super) struct Intake {
     /// The listing that gathers the single objects of a resource.
     singles: BTreeMap<ResourceKind, usize>,
     seen: BTreeMap<Key, Seen>,
+    /// Tasks as captures of an earlier time hold them.
+    earlier: Vec<Earlier>,
     logs: BTreeMap<(String, String, String, Previous), LogFile>,
+    /// When the captures were taken that the logs are of.
+    log_times: BTreeMap<(String, String, String, Previous), Timestamp>,
     metrics: Vec<MetricsPage>,
     problems: Vec<Problem>,
     captures: Vec<Manifest>,
@@ -48,6 +57,8 @@ struct Building {
     scope: Scope,
     items: Vec<Option<Item>>,
     missing: Missing,
+    /// When the capture was taken that it is of.
+    taken_at: Option<Timestamp>,
 }
 
 /// What a listing lacks.
@@ -152,6 +163,9 @@ impl Intake {
             };
             let resource = listing.resource;
             let building = self.push(resource, listing.scope, missing);
+            if let Some(building) = self.listings.get_mut(building) {
+                building.taken_at = parsed.manifest.taken_at;
+            }
             let api_version = match resource.group() {
                 "" => resource.version().to_owned(),
                 group => format!("{group}/{}", resource.version()),
@@ -173,7 +187,7 @@ impl Intake {
             }
         }
         for log in parsed.logs {
-            self.log(log);
+            self.log_of_capture(log, parsed.manifest.taken_at);
         }
         self.metrics.extend(parsed.metrics);
         self.problems.extend(parsed.problems);
@@ -208,6 +222,7 @@ impl Intake {
             scope,
             items: Vec::new(),
             missing,
+            taken_at: None,
         });
         self.listings.len().saturating_sub(1)
     }
@@ -228,19 +243,29 @@ impl Intake {
         if let Some((namespace, name)) = object.key {
             let key = (resource, namespace, name);
             if let Some(old) = self.seen.get(&key) {
-                let older_than_kept = match (old.version, object.version) {
-                    (Some(kept), Some(new)) => new < kept,
-                    (Some(_) | None, Some(_) | None) => false,
+                let older_than_kept = match self.taken_at(old.listing).cmp(&self.taken_at(listing)) {
+                    // Of two captures the one that was taken later tells how things stand.
+                    _ if self.is_one_look(old.listing, listing) => {
+                        match (old.version, object.version) {
+                            (Some(kept), Some(new)) => new < kept,
+                            (Some(_) | None, Some(_) | None) => false,
+                        }
+                    }
+                    Ordering::Greater => true,
+                    Ordering::Less | Ordering::Equal => false,
                 };
                 if older_than_kept {
+                    self.look_back(resource, listing, item);
                     return;
                 }
                 let slot = self
                     .listings
                     .get_mut(old.listing)
                     .and_then(|building| building.items.get_mut(old.item));
-                if let Some(slot) = slot {
-                    *slot = None;
+                let replaced = slot.and_then(Option::take);
+                let old_listing = old.listing;
+                if let Some(replaced) = replaced {
+                    self.look_back(resource, old_listing, replaced);
                 }
             }
             let position = self
@@ -260,7 +285,8 @@ impl Intake {
     }
 
     /// Returns the capture. `paths` are the inputs as the user named them.
-    pub(super) fn into_capture(self, paths: Vec<String>) -> Capture {
+    pub(super) fn into_capture(mut self, paths: Vec<String>) -> Capture {
+        self.keep_the_newest_look();
         Capture {
             manifest: manifest(&self.captures, paths),
             texts: self.texts,
@@ -269,6 +295,7 @@ impl Intake {
                 .into_iter()
                 .map(Building::into_listing)
                 .collect(),
+            earlier: self.earlier,
             logs: self.logs.into_values().collect(),
             metrics: self.metrics,
             problems: self.problems,

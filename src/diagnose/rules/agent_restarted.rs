@@ -9,10 +9,9 @@ use jiff::Timestamp;
 
 use super::{ends, words};
 use crate::diagnose::case::{Case, Proposals};
-use crate::diagnose::finding::{
-    Action, Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity,
-};
+use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::Situation;
+use crate::snapshot::log_evidence::{LogStart, Overflow};
 use crate::snapshot::{ContainerEnd, ManagedFields, NodeAgent, Task};
 use crate::velero::profile::OnRestart;
 use crate::velero::{Phase, TaskRef};
@@ -156,8 +155,10 @@ fn not_resumed<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
             if !resumes || !ran_before || !recent {
                 return None;
             }
-            let (evidence, confidence) =
-                log_says_so(case, agent).or_else(|| stands_still(case, task.task, start))?;
+            let (evidence, confidence) = resume_failed(agent, task.task)
+                .or_else(|| nothing_is_resumed(agent))
+                .or_else(|| has_no_entry(agent, task.task, start))
+                .or_else(|| stands_still(case, task.task, start))?;
             Some(Harmed {
                 task: task.task,
                 agent: Some(agent),
@@ -169,26 +170,49 @@ fn not_resumed<'s>(case: &Case<'_, 's>) -> Vec<Harmed<'s>> {
         .collect()
 }
 
-fn log_says_so(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<(Evidence, Confidence)> {
-    case.snapshot
-        .logs
+/// The agent says so of this task.
+fn resume_failed(agent: &NodeAgent, task: &Task) -> Option<(Evidence, Confidence)> {
+    let log = agent.evidence.as_ref()?;
+    let note = log.failed_resumes.get(&task.reference.name)?;
+    Some((words::log_line(agent, note), Confidence::Certain))
+}
+
+/// The agent says so of all DataUploads and DataDownloads.
+fn nothing_is_resumed(agent: &NodeAgent) -> Option<(Evidence, Confidence)> {
+    let log = agent.evidence.as_ref()?;
+    let note = log
+        .config_warnings
         .iter()
-        .filter(|log| {
-            log.namespace == agent.pod.key.namespace
-                && log.pod == agent.pod.key.name
-                && log.container == agent.container
-                && log.previous == crate::snapshot::Previous::No
-        })
-        .flat_map(|log| log.body.lines())
-        .find(|line| line.contains(NO_RESUME))
-        .map(|line| {
-            let evidence = Evidence {
-                kind: EvidenceKind::Log,
-                source: format!("{} log", words::pod_ref(&agent.pod)),
-                value: line.to_owned(),
-            };
-            (evidence, Confidence::Likely)
-        })
+        .find(|note| note.text.contains(NO_RESUME))?;
+    Some((words::log_line(agent, note), Confidence::Likely))
+}
+
+/// The log of the process before shows the task in its map, and that of the present one, which is whole, does
+/// not show that it was taken up again in the time that a resume may take.
+fn has_no_entry(
+    agent: &NodeAgent,
+    task: &Task,
+    start: Timestamp,
+) -> Option<(Evidence, Confidence)> {
+    let name = &task.reference.name;
+    let before = agent.previous_evidence.as_ref()?.entries.get(name)?;
+    let log = agent.evidence.as_ref()?;
+    let waited = log
+        .speaks_to
+        .is_some_and(|end| end.duration_since(start).as_secs() >= NOT_RESUMED_SECONDS);
+    let silent = log.start == LogStart::Logged
+        && log.overflow == Overflow::No
+        && !log.entries.contains_key(name)
+        && !log.failed_ends.contains_key(name);
+    (waited && silent).then(|| {
+        let mut evidence = words::log_line(agent, &before.last);
+        evidence.source = format!("{} --previous", evidence.source);
+        evidence.value = format!(
+            "{}; the log of the process since then does not show that it was resumed",
+            evidence.value
+        );
+        (evidence, Confidence::Likely)
+    })
 }
 
 fn stands_still(

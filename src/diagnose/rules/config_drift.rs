@@ -12,6 +12,7 @@ use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Drift, LimitBasis, NodeReplay};
 use crate::snapshot::NodeAgent;
+use crate::velero::profile::ConfigMapRead;
 use crate::velero::{ObjectRef, TaskRef};
 
 struct Stale<'a, 's> {
@@ -28,7 +29,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         let Some(agent) = node.agent else {
             continue;
         };
-        for drift in drifts(node) {
+        for drift in drifts(case, node) {
             by_object.entry(drift.object).or_default().push(Stale {
                 node,
                 agent,
@@ -42,18 +43,41 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     }
 }
 
-fn drifts(node: &NodeReplay<'_>) -> Vec<Drift> {
+/// A change that no managedFields tell of: the log states another number than the configuration gives now.
+fn shown_by_the_log(case: &Case<'_, '_>, node: &NodeReplay<'_>) -> Option<Drift> {
+    node.limit.configured_now?;
+    let agent = node.agent?;
+    match agent.profile.config_map(agent.config_map_flag.as_deref()) {
+        ConfigMapRead::Named(name) => Some(Drift {
+            object: ObjectRef::namespaced("ConfigMap", &case.snapshot.namespace, name),
+            changed: None,
+            what: "data, or of a node label that it selects".to_owned(),
+        }),
+        ConfigMapRead::NoSuchFeature | ConfigMapRead::FlagMissing => None,
+    }
+}
+
+fn drifts(case: &Case<'_, '_>, node: &NodeReplay<'_>) -> Vec<Drift> {
     match &node.limit.basis {
         LimitBasis::Drifted(drifts) => drifts.clone(),
         // The log gives the number in force, so that the drift hides nothing; it is there all the same.
         LimitBasis::Logged if node.limit.in_force != node.limit.configured_now => {
-            node.limit.drift.clone()
+            if node.limit.drift.is_empty() {
+                shown_by_the_log(case, node).into_iter().collect()
+            } else {
+                node.limit.drift.clone()
+            }
         }
         LimitBasis::Logged
         | LimitBasis::Proven
         | LimitBasis::AssumedUnchanged(_)
         | LimitBasis::Unreadable(_) => Vec::new(),
     }
+}
+
+/// Whether nothing but the log tells of the change.
+fn by_log_only(stale: &Stale<'_, '_>) -> bool {
+    stale.changed.is_none() && stale.node.limit.basis == LimitBasis::Logged
 }
 
 fn finding(case: &Case<'_, '_>, object: &ObjectRef, stale: &[Stale<'_, '_>]) -> Finding {
@@ -72,7 +96,11 @@ fn finding(case: &Case<'_, '_>, object: &ObjectRef, stale: &[Stale<'_, '_>]) -> 
     let mut finding = Finding::new(
         FindingId::ConfigDrift,
         Severity::Warning,
-        case.cap(Confidence::Certain),
+        case.cap(if stale.iter().all(by_log_only) {
+            Confidence::Likely
+        } else {
+            Confidence::Certain
+        }),
         format!(
             "{object} changed{ago}, after the node-agent of {} {} had started: {} still {} the old configuration.",
             words::verb(nodes.len(), "node", "nodes"),
@@ -94,10 +122,14 @@ fn evidence(object: &ObjectRef, stale: &[Stale<'_, '_>]) -> Vec<Evidence> {
     if let Some(first) = stale.first() {
         evidence.push(Evidence::field(
             format!("{object} change of {}", first.what),
-            first.changed.map_or_else(
-                || "since the start: what is there now would not let a node-agent start".to_owned(),
-                |changed| changed.to_string(),
-            ),
+            match first.changed {
+                Some(changed) => changed.to_string(),
+                None if by_log_only(first) => {
+                    "since the start: the log of the node-agent states another number than what is there now gives"
+                        .to_owned()
+                }
+                None => "since the start: what is there now would not let a node-agent start".to_owned(),
+            },
         ));
     }
     for one in stale.iter().take(words::EVIDENCE_SHOWN) {

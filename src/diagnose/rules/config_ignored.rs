@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
+use crate::snapshot::log_evidence::Note;
 use crate::snapshot::{ConfigMap, NodeAgent, Observed, ResourceKind};
 use crate::velero::profile::{BadConfig, ConfigMapRead, SeveralKeys};
 use crate::velero::{ConfigIssue, ObjectRef, TaskRef};
@@ -29,13 +30,32 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     for (name, agents) in &readers {
         match case.snapshot.config_map(name) {
             Observed::Seen(map) => {
+                let mut said = said_by_logs(agents);
                 for (cause, settings) in ignored_settings(map, agents) {
-                    out.findings
-                        .push(finding(case, &map.name, cause, &settings, agents));
+                    let mut finding = finding(case, &map.name, cause, &settings, agents);
+                    finding.evidence.extend(
+                        said.remove(cause)
+                            .unwrap_or_default()
+                            .into_iter()
+                            .take(words::EVIDENCE_SHOWN)
+                            .map(|(agent, note)| words::log_line(agent, note)),
+                    );
+                    out.findings.push(finding);
                 }
             }
             Observed::Absent => {}
             Observed::Unknown(reason) => {
+                for (cause, warnings) in said_by_logs(agents) {
+                    let said: Vec<&NodeAgent> = warnings.iter().map(|(agent, _)| *agent).collect();
+                    let settings = warnings.iter().map(|(_, note)| note.text.clone()).collect();
+                    let mut finding = finding(case, name, cause, &settings, &said);
+                    finding.evidence = warnings
+                        .iter()
+                        .take(words::EVIDENCE_SHOWN)
+                        .map(|(agent, note)| words::log_line(agent, note))
+                        .collect();
+                    out.findings.push(finding);
+                }
                 if case.tasks().next().is_some() {
                     words::gap_once(
                         case,
@@ -119,6 +139,39 @@ fn ignored_settings(map: &ConfigMap, agents: &[&NodeAgent]) -> Settings {
         }
     }
     settings
+}
+
+/// What the agents themselves said of settings without effect when they read them, by cause.
+fn said_by_logs<'s>(
+    agents: &[&'s NodeAgent],
+) -> BTreeMap<&'static str, Vec<(&'s NodeAgent, &'s Note)>> {
+    let mut said: BTreeMap<&'static str, Vec<(&NodeAgent, &Note)>> = BTreeMap::new();
+    for agent in agents {
+        let warnings = agent
+            .evidence
+            .iter()
+            .flat_map(|log| &log.config_warnings);
+        for note in warnings {
+            if let Some(cause) = of_warning(&note.text) {
+                said.entry(cause).or_default().push((agent, note));
+            }
+        }
+    }
+    said
+}
+
+/// The texts are those of v1.13.2 … v1.18.2 `pkg/cmd/cli/nodeagent/server.go`, getDataPathConcurrentNum. A
+/// global number that is not there reads as 0, so a 0 tells of no setting.
+fn of_warning(text: &str) -> Option<&'static str> {
+    if text.starts_with("Failed to parse rule with label selector") {
+        Some("invalid-selector")
+    } else if text.starts_with("Rule with label selector")
+        || (text.starts_with("Global number ") && !text.starts_with("Global number 0 "))
+    {
+        Some("invalid-number")
+    } else {
+        None
+    }
 }
 
 fn is_number(why: &str) -> bool {

@@ -6,8 +6,25 @@
 use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
-use crate::replay::Situation;
+use crate::replay::{Situation, TaskReplay};
 use crate::velero::Phase;
+
+/// The line by which the log of the task's agent shows that its slot is still held.
+fn held_by_log(
+    case: &Case<'_, '_>,
+    node: Option<&str>,
+    task: &TaskReplay<'_>,
+) -> Option<Evidence> {
+    let agent = case.node(node?)?.agent?;
+    let reference = &task.task.reference;
+    let entry = agent.evidence.as_ref()?.entries.get(&reference.name)?;
+    let mine = entry.kind.is_none_or(|kind| kind == reference.kind);
+    mine.then(|| {
+        let mut line = words::log_line(agent, &entry.last);
+        line.value = format!("{}; no end of it since", line.value);
+        line
+    })
+}
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let unread: Vec<_> = case
@@ -74,6 +91,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                     write.to_string(),
                 ));
             }
+            finding.evidence.extend(held_by_log(case, node, task));
         }
         finding.actions = words::cancel(
             &names,

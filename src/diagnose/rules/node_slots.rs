@@ -3,19 +3,23 @@
 //! Who holds, who waits and since when a slot is spare comes from the replay; here it becomes the normal
 //! queue, a stuck node, a leak, or nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::slot_cause::{self, LimitKnown, SlotCause};
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{
-    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TimeFrom, Working, is_healthy, target_pod,
+    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TaskReplay, TimeFrom, Working, is_healthy,
+    target_pod,
 };
-use crate::snapshot::{Pod, Task};
+use crate::snapshot::{NodeAgent, Pod, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let refused = case.refused_kinds();
     let unplaced = unplaced_holders(case);
+    let by_node = ByNode::of(case);
     for node in case.replay.nodes.values() {
         if node.working != Working::Yes {
             continue;
@@ -76,7 +80,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                     words::tasks(&strays)
                 )
             } else {
-                out.findings.push(stuck(case, node, &pools, id));
+                out.findings.push(stuck(case, node, &pools, id, &by_node));
                 continue;
             };
             let name = &node.node;
@@ -87,6 +91,45 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 format!("{why}: a slot of {name} that seems free may be held"),
             );
         }
+    }
+}
+
+/// Velero's pods and the tasks that may keep a worker busy, by node: sorted once, however many nodes are stuck.
+struct ByNode<'a, 's> {
+    pods: BTreeMap<&'s str, Vec<&'s Pod>>,
+    tasks: BTreeMap<&'a str, Vec<&'a TaskReplay<'s>>>,
+}
+
+impl<'a, 's> ByNode<'a, 's> {
+    fn of(case: &Case<'a, 's>) -> Self {
+        let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in case.snapshot.pods.values() {
+            if pod.key.namespace == case.snapshot.namespace
+                && let Some(node) = pod.node.as_deref()
+            {
+                pods.entry(node).or_default().push(pod);
+            }
+        }
+        let mut tasks: BTreeMap<&str, Vec<&TaskReplay<'s>>> = BTreeMap::new();
+        for task in case.tasks() {
+            let acceptor = task.task.accepted_by.as_deref();
+            for node in [acceptor, task.node.as_deref().filter(|node| acceptor != Some(*node))]
+                .into_iter()
+                .flatten()
+            {
+                tasks.entry(node).or_default().push(task);
+            }
+        }
+        Self { pods, tasks }
+    }
+
+    fn pods_at(&self, node: &str) -> &[&'s Pod] {
+        self.pods.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The tasks that an agent accepted or that are on its node, in order.
+    fn tasks_at(&self, node: &str) -> &[&'a TaskReplay<'s>] {
+        self.tasks.get(node).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -224,15 +267,18 @@ fn stuck(
     node: &NodeReplay<'_>,
     pools: &[&Pool<'_>],
     id: FindingId,
+    by_node: &ByNode<'_, '_>,
 ) -> Finding {
     let waiting = waiting_of(pools);
     let holders = holders_of(pools);
     let limit: i64 = pools.iter().filter_map(|pool| pool.limit).sum();
     let since = words::earliest(pools.iter().map(|pool| pool.spare_since));
-    let ghosts = ghosts(case, node);
+    let ghosts = ghosts(case, node, by_node);
     let limit_known = limit_known(node, pools);
     let traced = slot_cause::of(case, node, pools, limit_known)
-        .or_else(|| slot_cause::objects::busy_worker(case, node, pools));
+        .or_else(|| {
+            slot_cause::objects::busy_worker(case, node, pools, by_node.tasks_at(&node.node))
+        });
     let severity = if id == FindingId::PreparedStuck {
         Severity::Critical
     } else {
@@ -380,8 +426,31 @@ fn evidence(node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> Vec<Evidence> {
     }
     if let Some(agent) = node.agent {
         evidence.push(words::agent_start(agent));
+        evidence.extend(ended_by_metrics(agent, pools));
     }
     evidence
+}
+
+/// How many tasks of the waiting kinds have ended since the agent started, by its own counters.
+fn ended_by_metrics(agent: &NodeAgent, pools: &[&Pool<'_>]) -> Vec<Evidence> {
+    let kinds: BTreeSet<TaskKind> = pools
+        .iter()
+        .flat_map(|pool| pool.waiting.iter().map(|task| task.kind))
+        .collect();
+    kinds
+        .into_iter()
+        .filter_map(|kind| {
+            let ended = *agent.metrics.as_ref()?.ended.get(&kind)?;
+            let ended = usize::try_from(ended).ok()?;
+            Some(Evidence::metric(
+                words::metrics_of(agent),
+                format!(
+                    "{} ended since the process started",
+                    words::count(ended, kind.as_str())
+                ),
+            ))
+        })
+        .collect()
 }
 
 fn actions(node: &NodeReplay<'_>) -> Vec<Action> {
@@ -422,16 +491,20 @@ impl Ghost<'_> {
 
 /// Finds the mover pods of a node that prove a ghost slot: not ended, of a task that had run (or is
 /// gone) and ended after the agent started. Anything else is an orphan pod, which proves nothing.
-fn ghosts<'s>(case: &Case<'_, 's>, node: &NodeReplay<'_>) -> Vec<Ghost<'s>> {
+fn ghosts<'s>(
+    case: &Case<'_, 's>,
+    node: &NodeReplay<'_>,
+    by_node: &ByNode<'_, 's>,
+) -> Vec<Ghost<'s>> {
     let Some(start) = node.agent.and_then(|agent| agent.started_at) else {
         return Vec::new();
     };
     let namespace = &case.snapshot.namespace;
-    let mut found: Vec<Ghost<'s>> = case
-        .snapshot
-        .pods
-        .values()
-        .filter(|pod| pod.key.namespace == *namespace && pod.node.as_deref() == Some(&node.node) && !pod.has_ended())
+    let mut found: Vec<Ghost<'s>> = by_node
+        .pods_at(&node.node)
+        .iter()
+        .copied()
+        .filter(|pod| !pod.has_ended())
         .filter_map(|pod| {
             let kind = TaskKind::ALL.into_iter().find(|kind| pod.labels.contains_key(kind.mover_label()))?;
             let name = TaskRef { kind, namespace: namespace.clone(), name: pod.key.name.clone() };

@@ -154,6 +154,14 @@ fn evidence(case: &Case<'_, '_>, node: &str, missed: &[Missed<'_, '_>]) -> Vec<E
                     .take(words::EVIDENCE_SHOWN)
                     .map(|note| words::log_line(agent, note)),
             );
+            // An agent whose watch fails misses events.
+            let since = missed.iter().map(|one| one.since).min();
+            evidence.extend(
+                log.watch_errors
+                    .as_ref()
+                    .filter(|(_, note)| note.at >= since)
+                    .map(|(_, note)| words::log_line(agent, note)),
+            );
         }
     }
     evidence

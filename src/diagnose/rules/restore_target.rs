@@ -9,7 +9,7 @@ use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay, restore_wait, target_pod};
-use crate::snapshot::{Claim, ContainerState, ObjectKey, Observed, Pod};
+use crate::snapshot::{Claim, ContainerState, Coverage, ObjectKey, Observed, Pod, ResourceKind};
 use crate::velero::{ObjectRef, Phase, TaskKind};
 
 /// A target that was just made is given this long before its absence or state means anything.
@@ -126,7 +126,10 @@ fn missing(case: &Case<'_, '_>, out: &mut Proposals, waiting: &[(&TaskReplay<'_>
         case,
         FindingId::RestoreTargetMissing,
         Severity::Critical,
-        Confidence::Certain,
+        gone.iter()
+            .map(|(task, target)| how_sure(case, task, target))
+            .min()
+            .unwrap_or(Confidence::Likely),
         None,
         &tasks,
         format!(
@@ -155,6 +158,23 @@ fn missing(case: &Case<'_, '_>, out: &mut Proposals, waiting: &[(&TaskReplay<'_>
         finding.actions.push(look(target));
     }
     out.findings.push(finding);
+}
+
+/// How sure it is that a target does not exist. All objects of its namespace were read, or another pod has its
+/// name: then it is. That the list of what carries the label of a Restore does not hold it is less: a label
+/// can be taken away by hand.
+fn how_sure(case: &Case<'_, '_>, task: &TaskReplay<'_>, target: &Target<'_>) -> Confidence {
+    let key = target.key();
+    let resource = match target {
+        Target::Pod(..) => ResourceKind::Pod,
+        Target::Claim(..) => ResourceKind::PersistentVolumeClaim,
+    };
+    let replaced = task.task.pod.is_some() && case.snapshot.pods.contains_key(key);
+    match case.snapshot.coverage_of(resource, &key.namespace) {
+        Coverage::Listed | Coverage::Present => Confidence::Certain,
+        Coverage::Partial | Coverage::Unreadable(_) if replaced => Confidence::Certain,
+        Coverage::Partial | Coverage::Unreadable(_) => Confidence::Likely,
+    }
 }
 
 fn not_ready(case: &Case<'_, '_>, out: &mut Proposals, waiting: &[(&TaskReplay<'_>, Target<'_>)]) {

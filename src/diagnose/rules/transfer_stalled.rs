@@ -1,9 +1,20 @@
 //! A task runs, its pod runs, and its bytes have stood still for longer than any report takes.
 
+use jiff::Timestamp;
+
 use super::{broken, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
-use crate::replay::Situation;
+use crate::replay::{Situation, TaskReplay};
+use crate::snapshot::ManagedFields;
+
+/// When the node-agents last wrote a task, where managedFields say so.
+fn written(task: &TaskReplay<'_>) -> Option<Timestamp> {
+    task.task
+        .writes
+        .node_agent
+        .filter(|_| task.task.writes.managed_fields == ManagedFields::Present)
+}
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let stalled = case
@@ -18,7 +29,11 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         }
         let names = broken::references(&tasks);
         let waiting = broken::waiting(case, node);
-        let since = words::earliest(tasks.iter().map(|task| task.last_write));
+        let since = words::earliest(tasks.iter().map(|task| {
+            let looks = case.snapshot.bytes_unchanged_since(task.task);
+            let written = written(task);
+            words::earliest([looks, written])
+        }));
         let span = since.map_or_else(String::new, |since| {
             format!(" for {}", words::span(case.age(since)))
         });
@@ -47,7 +62,14 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             finding
                 .evidence
                 .push(words::task_field(task.task, ".status.progress", &progress));
-            if let Some(write) = task.last_write {
+            if let Some(look) = case.snapshot.bytes_unchanged_since(task.task) {
+                finding.evidence.push(words::task_field(
+                    task.task,
+                    ".status.progress",
+                    &format!("the same in the capture taken at {look}"),
+                ));
+            }
+            if let Some(write) = written(task) {
                 finding.evidence.push(Evidence::field(
                     format!(
                         "{} .metadata.managedFields[node-agent-server].time",

@@ -44,13 +44,16 @@ pub(super) enum Mark {
     Diagnosis,
     /// A resume failed.
     ResumeFails,
+    /// Progress arrived and could not be written.
+    ProgressNotWritten,
     /// The configuration is not as meant.
     ConfigWarning,
 }
 
 use Mark::{
     Admitted, AtSlot, Begins, ConfigWarning, Diagnosis, Ends, Enters, ForcedCancel, Leaves,
-    PassedOver, PrepareHalts, ProcessStart, Refused, ResumeFails, Stage, Taken, Tries,
+    PassedOver, PrepareHalts, ProcessStart, ProgressNotWritten, Refused, ResumeFails, Stage, Taken,
+    Tries,
 };
 use TaskKind::{DataDownload, DataUpload, PodVolumeBackup, PodVolumeRestore};
 
@@ -276,6 +279,7 @@ const BEGINNINGS: &[Marker] = &[
     // Lost on the way.
     ("[Diagnose ", None, &[Diagnosis]),
     ("Failed to resume data path for ", None, &[ResumeFails]),
+    ("Failed to update progress", None, &[ProgressNotWritten]),
     // The configuration (`getDataPathConcurrentNum`).
     ("Failed to get node agent configs", None, &[ConfigWarning]),
     ("Global number ", None, &[ConfigWarning]),

@@ -49,9 +49,12 @@ pub struct LogEvidence {
     pub diagnoses: BTreeMap<String, Diagnosis>,
     /// Tasks that could not be resumed after a restart.
     pub failed_resumes: BTreeMap<String, Note>,
+    /// The last progress of a task that arrived and could not be written: its bytes move, its status does not.
+    pub unwritten_progress: BTreeMap<String, Note>,
     /// The newest complaint about a list or watch, and how many there were: what makes an informer blind.
     pub watch_errors: Option<(usize, Note)>,
-    /// Warnings about the configuration, in the order written.
+    /// What the process says of a configuration that is not as meant, in the order written; from the lines of
+    /// its start, which are kept beyond lines that were left out.
     pub config_warnings: Vec<Note>,
     /// Whether more names occurred than are kept: then a name that is not there proves nothing.
     pub overflow: Overflow,

@@ -195,6 +195,14 @@ impl Reader {
                     &mut self.found.overflow,
                 );
             }
+            Mark::ProgressNotWritten => {
+                note_by_name(
+                    &mut self.found.unwritten_progress,
+                    subject,
+                    line,
+                    &mut self.found.overflow,
+                );
+            }
             Mark::FailedEnd(what) => self.failed_end(what, line, subject),
             Mark::Diagnosis => self.diagnosis(line, subject),
             Mark::ConfigWarning => {

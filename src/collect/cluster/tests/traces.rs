@@ -18,6 +18,7 @@ fn agent(restarted: Restarted) -> AgentPod {
         pod: "node-agent-x".to_owned(),
         container: "node-agent".to_owned(),
         restarted,
+        started_at: "2026-01-02T02:04:05Z".parse().ok(),
     }
 }
 

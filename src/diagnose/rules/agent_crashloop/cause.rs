@@ -26,7 +26,10 @@ pub(super) fn why(case: &Case<'_, '_>, agent: &NodeAgent) -> Why {
         .unwrap_or_else(|| Why {
             cause: "undetermined",
             confidence: Confidence::Likely,
-            evidence: container_evidence(agent),
+            evidence: container_evidence(agent)
+                .into_iter()
+                .chain(panic_of(case, agent))
+                .collect(),
         })
 }
 
@@ -90,6 +93,19 @@ fn said_by_the_process(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Why> {
         cause,
         confidence,
         evidence,
+    })
+}
+
+/// The line with which the Go runtime, or the agent itself, ended the process.
+fn panic_of(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Evidence> {
+    last_words(case, agent).into_iter().find_map(|text| {
+        let line = text.value.lines().rev().find(|line| {
+            ["panic: ", "fatal error: "].iter().any(|begin| line.starts_with(begin))
+                || line.contains("level=fatal")
+                || line.contains("\"level\":\"fatal\"")
+        })?;
+        let value = line.trim().to_owned();
+        Some(Evidence { value, ..text })
     })
 }
 

@@ -12,11 +12,13 @@ use crate::replay::{Doom, NodeReplay, Pool, Situation, TaskReplay};
 use crate::snapshot::Observed;
 use crate::velero::{DEFAULT_RESOURCE_TIMEOUT_SECONDS, ObjectRef, Phase, TaskKind};
 
-/// Returns what keeps the workers of every waiting kind busy, if something does for each.
+/// Returns what keeps the workers of every waiting kind busy, if something does for each. `tasks` are those that
+/// the agent accepted or that are on its node.
 pub(in crate::diagnose::rules) fn busy_worker(
     case: &Case<'_, '_>,
     node: &NodeReplay<'_>,
     pools: &[&Pool<'_>],
+    tasks: &[&TaskReplay<'_>],
 ) -> Option<SlotCause> {
     let kinds: BTreeSet<TaskKind> = pools
         .iter()
@@ -25,7 +27,7 @@ pub(in crate::diagnose::rules) fn busy_worker(
     let busy: Option<Vec<&TaskReplay<'_>>> = kinds
         .iter()
         .map(|kind| {
-            case.tasks().find(|task| {
+            tasks.iter().copied().find(|task| {
                 task.task.reference.kind == *kind
                     && (exposes(case, node, task) || waits_for_its_pod(case, node, task))
             })

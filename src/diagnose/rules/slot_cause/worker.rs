@@ -112,6 +112,8 @@ impl Traces<'_, '_, '_> {
                 "no active worker of these kinds, and nothing comes back to ask again".to_owned(),
             ));
         }
+        let blind = self.blind();
+        evidence.extend(blind.clone());
         if idle_by_metrics || idle_by_log {
             return Some(SlotCause {
                 cause: "lost-reconcile",
@@ -121,7 +123,23 @@ impl Traces<'_, '_, '_> {
                     Confidence::Likely
                 },
                 culprits: Vec::new(),
-                why: "the node-agent works and does not look at the task any more: its event was lost"
+                why: format!(
+                    "the node-agent works and does not look at the task any more: its event was lost{}",
+                    match blind {
+                        Some(_) => ", and its log complains that a watch fails",
+                        None => "",
+                    }
+                ),
+                evidence,
+            });
+        }
+        // A watch that fails explains the silence as well as a worker that hangs does.
+        if blind.is_some() {
+            return Some(SlotCause {
+                cause: "lost-reconcile",
+                confidence: Confidence::Possible,
+                culprits: Vec::new(),
+                why: "the node-agent has not looked at the task since, and its log complains that a watch fails: it may not see what changes"
                     .to_owned(),
                 evidence,
             });
@@ -134,6 +152,16 @@ impl Traces<'_, '_, '_> {
                 .to_owned(),
             evidence,
         })
+    }
+
+    /// The newest complaint about a list or watch, if it came after the slot became spare: an agent that does
+    /// not see the API gets no events.
+    fn blind(&self) -> Option<Evidence> {
+        let (count, note) = self.log()?.watch_errors.as_ref()?;
+        note.at.filter(|at| *at >= self.since)?;
+        let mut line = words::log_line(self.agent, note);
+        line.value = format!("{}; the last of {}", line.value, words::count(*count, "complaint"));
+        Some(line)
     }
 
     fn idle_by_metrics(&self, kind: TaskKind) -> bool {
