@@ -59,6 +59,19 @@ impl<'a, 's> Case<'a, 's> {
         }
     }
 
+    /// Caps a confidence that rests on a pod not being there: single documents of a file do not claim to be all.
+    pub(in crate::diagnose) fn cap_absent_pod(&self, confidence: Confidence) -> Confidence {
+        match self
+            .snapshot
+            .coverage_of(ResourceKind::Pod, &self.snapshot.namespace)
+        {
+            Coverage::Listed => confidence,
+            Coverage::Present | Coverage::Partial | Coverage::Unreadable(_) => {
+                confidence.min(Confidence::Likely)
+            }
+        }
+    }
+
     fn is_capped(&self) -> bool {
         let kinds_missing = self.snapshot.source.source == SourceType::Files
             && self.snapshot.gaps.iter().any(|gap| {

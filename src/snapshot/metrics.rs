@@ -238,10 +238,22 @@ const ENDED_SERIES: [(&str, TaskKind); 7] = [
     ("podVolume_data_upload_success_total", TaskKind::DataUpload),
     ("podVolume_data_upload_failure_total", TaskKind::DataUpload),
     ("podVolume_data_upload_cancel_total", TaskKind::DataUpload),
-    ("podVolume_data_download_success_total", TaskKind::DataDownload),
-    ("podVolume_data_download_failure_total", TaskKind::DataDownload),
-    ("podVolume_data_download_cancel_total", TaskKind::DataDownload),
-    ("podVolume_pod_volume_backup_dequeue_count", TaskKind::PodVolumeBackup),
+    (
+        "podVolume_data_download_success_total",
+        TaskKind::DataDownload,
+    ),
+    (
+        "podVolume_data_download_failure_total",
+        TaskKind::DataDownload,
+    ),
+    (
+        "podVolume_data_download_cancel_total",
+        TaskKind::DataDownload,
+    ),
+    (
+        "podVolume_pod_volume_backup_dequeue_count",
+        TaskKind::PodVolumeBackup,
+    ),
 ];
 
 type Labels = Vec<(String, String)>;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::{
-    Coverage, EarlierLook, Gap, GapReason, IsNodeAgent, NowFrom, ObjectKey, Observed, ParentKind, ResourceKind,
-    Snapshot, SourceHead,
+    Coverage, EarlierLook, Gap, GapReason, IsNodeAgent, NowFrom, ObjectKey, Observed, ParentKind,
+    ResourceKind, Snapshot, SourceHead,
 };
 use crate::capture::{Capture, Item, Listing, LogFile};
 use crate::velero::{
@@ -90,10 +90,7 @@ pub fn read(capture: &Capture, options: &ReadOptions) -> Snapshot {
 
 /// Reads what earlier captures say of the tasks. An object of theirs that cannot be read is no gap: nothing but
 /// a comparison is lost.
-fn earlier(
-    capture: &Capture,
-    velero: &str,
-) -> BTreeMap<crate::velero::TaskRef, Vec<EarlierLook>> {
+fn earlier(capture: &Capture, velero: &str) -> BTreeMap<crate::velero::TaskRef, Vec<EarlierLook>> {
     let mut notes = Notes::new(ManagedTimes::Skip);
     let mut looks: BTreeMap<crate::velero::TaskRef, Vec<EarlierLook>> = BTreeMap::new();
     for look in &capture.earlier {

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use super::objects::{Contents, Object, Sorted, sort};
 use crate::capture::format::Parsed;
 use crate::capture::{
-    Capture, Earlier, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome, Previous,
-    Problem, ResourceKind, Scope, SourceType, Text,
+    Capture, Earlier, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome,
+    Previous, Problem, ResourceKind, Scope, SourceType, Text,
 };
 
 mod looks;
@@ -243,7 +243,8 @@ impl Intake {
         if let Some((namespace, name)) = object.key {
             let key = (resource, namespace, name);
             if let Some(old) = self.seen.get(&key) {
-                let older_than_kept = match self.taken_at(old.listing).cmp(&self.taken_at(listing)) {
+                let older_than_kept = match self.taken_at(old.listing).cmp(&self.taken_at(listing))
+                {
                     // Of two captures the one that was taken later tells how things stand.
                     _ if self.is_one_look(old.listing, listing) => {
                         match (old.version, object.version) {

@@ -4,6 +4,7 @@ mod archives;
 mod forms;
 mod fuzz;
 mod hostile;
+mod looks;
 
 use std::path::{Path, PathBuf};
 

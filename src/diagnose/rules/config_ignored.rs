@@ -147,10 +147,7 @@ fn said_by_logs<'s>(
 ) -> BTreeMap<&'static str, Vec<(&'s NodeAgent, &'s Note)>> {
     let mut said: BTreeMap<&'static str, Vec<(&NodeAgent, &Note)>> = BTreeMap::new();
     for agent in agents {
-        let warnings = agent
-            .evidence
-            .iter()
-            .flat_map(|log| &log.config_warnings);
+        let warnings = agent.evidence.iter().flat_map(|log| &log.config_warnings);
         for note in warnings {
             if let Some(cause) = of_warning(&note.text) {
                 said.entry(cause).or_default().push((agent, note));

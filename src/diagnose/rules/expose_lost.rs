@@ -203,10 +203,10 @@ fn finding(case: &Case<'_, '_>, reason: Reason, lost: &[(&TaskReplay<'_>, Eviden
     let mut finding = Finding::new(
         FindingId::ExposeLost,
         Severity::Warning,
-        case.cap(match reason {
+        case.cap(case.cap_absent_pod(match reason {
             Reason::AcceptorGone | Reason::AcceptorRestarted => Confidence::Certain,
             Reason::AcceptorWentOn | Reason::NothingToWaitFor => Confidence::Likely,
-        }),
+        })),
         format!(
             "{} {} Accepted without a mover pod and nobody makes one ({why}); {end}.",
             words::tasks(&tasks),

@@ -10,11 +10,7 @@ use crate::replay::{Situation, TaskReplay};
 use crate::velero::Phase;
 
 /// The line by which the log of the task's agent shows that its slot is still held.
-fn held_by_log(
-    case: &Case<'_, '_>,
-    node: Option<&str>,
-    task: &TaskReplay<'_>,
-) -> Option<Evidence> {
+fn held_by_log(case: &Case<'_, '_>, node: Option<&str>, task: &TaskReplay<'_>) -> Option<Evidence> {
     let agent = case.node(node?)?.agent?;
     let reference = &task.task.reference;
     let entry = agent.evidence.as_ref()?.entries.get(&reference.name)?;
@@ -54,7 +50,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             case,
             FindingId::MoverPodLost,
             Severity::Critical,
-            broken::by_last_write(&tasks, Confidence::Certain),
+            case.cap_absent_pod(broken::by_last_write(&tasks, Confidence::Certain)),
             node,
             &tasks,
             format!(
@@ -108,3 +104,6 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         out.findings.push(finding);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,9 +113,12 @@ impl<'a, 's> ByNode<'a, 's> {
         let mut tasks: BTreeMap<&str, Vec<&TaskReplay<'s>>> = BTreeMap::new();
         for task in case.tasks() {
             let acceptor = task.task.accepted_by.as_deref();
-            for node in [acceptor, task.node.as_deref().filter(|node| acceptor != Some(*node))]
-                .into_iter()
-                .flatten()
+            for node in [
+                acceptor,
+                task.node.as_deref().filter(|node| acceptor != Some(*node)),
+            ]
+            .into_iter()
+            .flatten()
             {
                 tasks.entry(node).or_default().push(task);
             }
@@ -275,10 +278,9 @@ fn stuck(
     let since = words::earliest(pools.iter().map(|pool| pool.spare_since));
     let ghosts = ghosts(case, node, by_node);
     let limit_known = limit_known(node, pools);
-    let traced = slot_cause::of(case, node, pools, limit_known)
-        .or_else(|| {
-            slot_cause::objects::busy_worker(case, node, pools, by_node.tasks_at(&node.node))
-        });
+    let traced = slot_cause::of(case, node, pools, limit_known).or_else(|| {
+        slot_cause::objects::busy_worker(case, node, pools, by_node.tasks_at(&node.node))
+    });
     let severity = if id == FindingId::PreparedStuck {
         Severity::Critical
     } else {

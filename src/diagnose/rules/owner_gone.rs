@@ -72,7 +72,12 @@ fn finding(
     let mut finding = Finding::new(
         FindingId::OwnerGone,
         Severity::Critical,
-        case.cap(Confidence::Certain),
+        case.cap(match why {
+            NotWorking::AgentMissing => case.cap_absent_pod(Confidence::Certain),
+            NotWorking::NodeGone | NotWorking::NodeNotReady | NotWorking::AgentNotReady => {
+                Confidence::Certain
+            }
+        }),
         format!(
             "{what}, and nobody else takes over its {}",
             words::tasks(&tasks),

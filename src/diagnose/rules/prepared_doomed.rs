@@ -8,7 +8,7 @@ use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Doom, Situation, TaskReplay};
-use crate::snapshot::Observed;
+use crate::snapshot::{Coverage, Observed, ResourceKind};
 use crate::velero::Phase;
 use crate::velero::profile::MissingPod;
 
@@ -44,6 +44,24 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     }
 }
 
+/// A pod that names no volume of the task says so itself; a PVC that is not there is proven by a list only.
+fn volume_missing(case: &Case<'_, '_>, tasks: &[&TaskReplay<'_>]) -> Confidence {
+    let listed = case.snapshot.coverage_of(
+        ResourceKind::PersistentVolumeClaim,
+        &case.snapshot.namespace,
+    ) == Coverage::Listed;
+    let said_by_the_pod = tasks.iter().all(|task| {
+        task.pod
+            .seen()
+            .is_some_and(|pod| !pod.volumes.is_empty() && !pod.volumes.contains(&task.task.uid))
+    });
+    if listed || said_by_the_pod {
+        Confidence::Certain
+    } else {
+        Confidence::Likely
+    }
+}
+
 fn finding(
     case: &Case<'_, '_>,
     node: Option<&str>,
@@ -76,7 +94,11 @@ fn finding(
         case,
         FindingId::PreparedDoomed,
         Severity::Warning,
-        Confidence::Certain,
+        match doom {
+            Doom::PodTerminal => Confidence::Certain,
+            Doom::PodMissing => case.cap_absent_pod(Confidence::Certain),
+            Doom::VolumeMissing => volume_missing(case, tasks),
+        },
         node,
         tasks,
         format!("{} cannot succeed: {what}", words::tasks(&names)),

@@ -171,9 +171,11 @@ fn how_sure(case: &Case<'_, '_>, task: &TaskReplay<'_>, target: &Target<'_>) -> 
     };
     let replaced = task.task.pod.is_some() && case.snapshot.pods.contains_key(key);
     match case.snapshot.coverage_of(resource, &key.namespace) {
-        Coverage::Listed | Coverage::Present => Confidence::Certain,
-        Coverage::Partial | Coverage::Unreadable(_) if replaced => Confidence::Certain,
-        Coverage::Partial | Coverage::Unreadable(_) => Confidence::Likely,
+        Coverage::Listed => Confidence::Certain,
+        Coverage::Present | Coverage::Partial | Coverage::Unreadable(_) if replaced => {
+            Confidence::Certain
+        }
+        Coverage::Present | Coverage::Partial | Coverage::Unreadable(_) => Confidence::Likely,
     }
 }
 
@@ -339,3 +341,6 @@ fn look(target: &Target<'_>) -> Action {
         risk: "none".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

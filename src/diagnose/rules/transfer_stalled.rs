@@ -88,3 +88,6 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         out.findings.push(finding);
     }
 }
+
+#[cfg(test)]
+mod tests;

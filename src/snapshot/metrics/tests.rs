@@ -140,3 +140,30 @@ fn seeded_mutations_of_pages_are_read_or_refused() {
         .count();
     assert!(read > all.len() / 4, "{read} of {}", all.len());
 }
+
+#[test]
+fn the_two_registries_of_an_agent_are_read_apart() {
+    let mut velero = page(
+        6,
+        "podVolume_data_upload_success_total{node=\"a\"} 4\npodVolume_data_upload_failure_total{node=\"a\"} 1\n\
+         podVolume_pod_volume_backup_dequeue_count{node=\"a\"} 7\nprocess_start_time_seconds 1.7673e+09\n",
+    );
+    velero.port = 8085;
+    let found = of(&[
+        page(0, &body(100, 1, 0, "0")),
+        velero.clone(),
+        page(12, &body(104, 2, 0, "0")),
+    ])
+    .unwrap();
+    assert_eq!(found.workers[&TaskKind::DataUpload].requeued, Some(4));
+    assert_eq!(found.ended[&TaskKind::DataUpload], 5);
+    assert_eq!(found.ended[&TaskKind::PodVolumeBackup], 7);
+    // Alone it gives the start of the process all the same.
+    let alone = of(&[velero.clone()]).unwrap();
+    assert_eq!(alone.process_start.unwrap().as_second(), 1_767_300_000);
+    assert!(alone.workers.is_empty());
+    // Of another process it says nothing about this one.
+    velero.body = velero.body.replace("1.7673e+09", "1.7674e+09");
+    let other = of(&[page(0, &body(100, 1, 0, "0")), velero]).unwrap();
+    assert!(other.ended.is_empty());
+}

@@ -127,7 +127,13 @@ async fn one_page_of_metrics_is_kept_where_there_is_no_time_for_two() {
             &quiet,
         )
         .await;
-    assert_eq!(server.asked().len(), 1, "{:?}", server.asked());
+    let ports: Vec<bool> = server
+        .asked()
+        .iter()
+        .map(|asked| asked.path == METRICS)
+        .collect();
+    assert_eq!(ports.len(), 2, "{:?}", server.asked());
+    assert!(ports.contains(&true) && ports.contains(&false));
     assert_eq!(capture.metrics.len(), 1, "{:?}", capture.problems);
     assert_eq!(capture.metrics[0].port, 8080);
 }
@@ -151,4 +157,78 @@ async fn refused_metrics_are_one_gap_for_all_agents() {
     assert!(capture.metrics.is_empty());
     assert_eq!(capture.problems.len(), 1);
     assert_eq!(capture.problems[0].resource, "metrics");
+}
+
+#[tokio::test]
+async fn no_line_is_asked_for_that_is_older_than_the_process_or_than_a_week() {
+    for (started, now, since) in [
+        ("2026-01-02T02:04:05Z", "2026-01-02T03:04:05Z", "3660"),
+        ("2025-12-20T02:04:05Z", "2026-01-02T03:04:05Z", "604800"),
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:00:00Z", "60"),
+    ] {
+        let server = Server::http(|_| Reply::json(200, "line\n"));
+        let mut capture = Capture::from_objects([]);
+        capture.manifest.taken_at = now.parse().ok();
+        let agent = AgentPod {
+            started_at: started.parse().ok(),
+            ..agent(Restarted::Yes)
+        };
+        cluster(&flags(&server, "velero"))
+            .await
+            .add_logs(
+                &mut capture,
+                &[agent],
+                &CollectOptions::default(),
+                Duration::ZERO,
+                &quiet,
+            )
+            .await;
+        let asked = server.asked();
+        let mut tails: Vec<(String, String)> = asked
+            .iter()
+            .filter(|asked| !asked.query("tailLines").is_empty())
+            .map(|asked| {
+                (
+                    asked.query("previous").to_owned(),
+                    asked.query("sinceSeconds").to_owned(),
+                )
+            })
+            .collect();
+        tails.sort();
+        assert_eq!(
+            tails,
+            [
+                (String::new(), since.to_owned()),
+                ("true".to_owned(), "604800".to_owned())
+            ]
+        );
+        // Of a process that is older, the beginning is asked for apart.
+        assert_eq!(asked.len(), if since == "604800" { 3 } else { 2 });
+    }
+}
+
+#[tokio::test]
+async fn what_velero_itself_counts_is_kept_beside_controller_runtime_and_alone() {
+    let server = Server::http(|asked| {
+        if asked.path.contains(":8085/") {
+            Reply::json(200, "process_start_time_seconds 1\n")
+        } else {
+            Reply::status(503, "ServiceUnavailable", "no")
+        }
+    });
+    let mut capture = Capture::from_objects([]);
+    capture.manifest.taken_at = "2026-01-02T03:04:05Z".parse().ok();
+    cluster(&flags(&server, "velero"))
+        .await
+        .add_metrics(
+            &mut capture,
+            &[agent(Restarted::No)],
+            &hurried(),
+            Duration::ZERO,
+            &quiet,
+        )
+        .await;
+    assert_eq!(capture.metrics.len(), 1);
+    assert_eq!(capture.metrics[0].port, 8085);
+    assert_eq!(capture.problems.len(), 1);
 }

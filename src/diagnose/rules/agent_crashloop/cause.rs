@@ -100,7 +100,9 @@ fn said_by_the_process(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Why> {
 fn panic_of(case: &Case<'_, '_>, agent: &NodeAgent) -> Option<Evidence> {
     last_words(case, agent).into_iter().find_map(|text| {
         let line = text.value.lines().rev().find(|line| {
-            ["panic: ", "fatal error: "].iter().any(|begin| line.starts_with(begin))
+            ["panic: ", "fatal error: "]
+                .iter()
+                .any(|begin| line.starts_with(begin))
                 || line.contains("level=fatal")
                 || line.contains("\"level\":\"fatal\"")
         })?;

@@ -202,3 +202,23 @@ fn an_agent_that_runs_and_is_not_ready_is_not_cured() {
     let agent = with(agent("node-a"), "status.containerStatuses.0", status);
     assert_eq!(propose(check, [node("node-a"), agent]).findings.len(), 1);
 }
+
+#[test]
+fn the_last_words_of_a_process_that_panicked_are_among_the_evidence() {
+    let mut before = log(
+        "node-a",
+        "time=\"2026-01-02T11:58:00Z\" level=info msg=x\npanic: runtime error: index out of range\ngoroutine 1 [running]:\n",
+    );
+    before.previous = crate::capture::Previous::Yes;
+    let objects = [node("node-a"), crashing("node-a", "Error", 2, "")];
+    let found = propose_on(check, &snapshot(objects, vec![before])).findings;
+    assert_eq!(found[0].cause, Some("undetermined"));
+    assert!(
+        found[0]
+            .evidence
+            .iter()
+            .any(|one| one.value == "panic: runtime error: index out of range"),
+        "{:?}",
+        found[0].evidence
+    );
+}

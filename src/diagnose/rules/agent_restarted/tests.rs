@@ -130,3 +130,70 @@ fn a_resume_that_gave_up_after_its_wait_is_charged_to_the_own_agent() {
     ]);
     assert_eq!(found[0].cause, Some("oom-killed"));
 }
+
+/// A DataUpload that ran before the agent started, an hour ago, and was written a minute ago: only the logs tell.
+fn with_logs(present: &str, previous: &str) -> Vec<Finding> {
+    let mut running = with(
+        task("DataUpload", "du-1", "InProgress"),
+        "status.node",
+        "node-a",
+    );
+    running["status"]["startTimestamp"] = ago(7200).into();
+    running["metadata"]["managedFields"] = json!([{
+        "manager": "node-agent-server", "operation": "Update", "time": ago(60),
+        "fieldsV1": {"f:status": {"f:progress": {"f:bytesDone": {}}}}
+    }]);
+    let objects = [
+        node("node-a"),
+        restarted("node-a", 3600, "Error", 1),
+        running,
+        running_mover("du-1", 7300),
+    ];
+    let mut before = log("node-a", previous);
+    before.previous = crate::capture::Previous::Yes;
+    let logs = vec![log("node-a", present), before];
+    propose_on(check, &snapshot(objects, logs)).findings
+}
+
+fn line(seconds: i64, message: &str) -> String {
+    format!(
+        "time=\"{}\" level=info msg=\"{message}\" dataupload=velero/du-1\n",
+        ago(seconds)
+    )
+}
+
+fn start() -> String {
+    line(3600, "Starting Velero node-agent server v1.17.1 (0123)")
+}
+
+#[test]
+fn a_resume_that_failed_by_the_log_harmed_its_task() {
+    let failed = start() + &line(3590, "Failed to resume data path for du, have to cancel it");
+    let found = with_logs(&failed, "");
+    assert_eq!(found.len(), 1);
+    // Not every kind of task is in the input, which caps what is certain.
+    assert_eq!(found[0].confidence, Confidence::Likely);
+    assert!(found[0].evidence[0].value.contains("have to cancel it"));
+    let all = start()
+        + &line(
+            3500,
+            "Failed to wait cache for resume, will not resume DU/DD",
+        );
+    let all = with_logs(&all, "");
+    assert!(all[0].evidence[0].value.contains("will not resume DU/DD"));
+}
+
+#[test]
+fn a_task_of_the_map_before_that_the_present_log_never_names_was_not_resumed() {
+    let before = line(7200, "MicroServiceBR is initialized");
+    let silent = start() + &line(10, "some other line");
+    let found = with_logs(&silent, &before);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].confidence, Confidence::Likely);
+    assert!(found[0].evidence[0].source.ends_with("--previous"));
+    // Resumed; or the log is not whole; or nobody knows of it before.
+    let resumed = start() + &line(3590, "asyncBR is resumed for du du-1");
+    assert!(with_logs(&(resumed + &line(10, "x")), &before).is_empty());
+    assert!(with_logs(&line(10, "some other line"), &before).is_empty());
+    assert!(with_logs(&silent, "").is_empty());
+}

@@ -70,3 +70,26 @@ fn a_config_map_older_than_the_agent_is_in_force() {
     let objects = [node("node-a"), agent_started("node-a", 3600), written(3601)];
     assert!(propose(check, objects).findings.is_empty());
 }
+
+#[test]
+fn a_log_that_states_another_number_shows_a_change_that_no_managed_fields_tell_of() {
+    let found = |number: i64| {
+        let line = format!(
+            "time=\"{}\" level=info msg=\"Starting Velero node-agent server v1.17.1 (0)\"\n\
+             time=\"{}\" level=info msg=\"Per node number for node node-a is not found, use the global number {number}\"\n",
+            ago(7200),
+            ago(7199)
+        );
+        let objects = [node("node-a"), agent_started("node-a", 7200), config(THREE)];
+        propose_on(check, &snapshot(objects, vec![log("node-a", &line)])).findings
+    };
+    let changed = found(1);
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0].confidence, crate::diagnose::Confidence::Likely);
+    assert!(
+        changed[0].evidence[0]
+            .value
+            .contains("states another number")
+    );
+    assert!(found(3).is_empty());
+}

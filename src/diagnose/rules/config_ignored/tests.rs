@@ -83,3 +83,27 @@ fn the_fixed_name_of_v1_14_needs_no_flag() {
     );
     assert!(found("v1.14.1", fixed).is_empty());
 }
+
+#[test]
+fn what_an_agent_said_of_its_configuration_is_told_where_that_cannot_be_read() {
+    let found = |message: &str| {
+        let line = format!("time=\"2026-01-01T10:00:01Z\" level=warning msg=\"{message}\"\n");
+        let objects = [node("node-a"), agent("node-a")];
+        propose_on(check, &snapshot(objects, vec![log("node-a", &line)])).findings
+    };
+    let invalid = found("Rule with label selector x is with an invalid number -1, skip it");
+    assert_eq!(invalid.len(), 1);
+    assert_eq!(invalid[0].cause, Some("invalid-number"));
+    assert_eq!(
+        invalid[0].evidence[0].kind,
+        crate::diagnose::EvidenceKind::Log
+    );
+    let selector = found("Failed to parse rule with label selector x, skip it");
+    assert_eq!(selector[0].cause, Some("invalid-selector"));
+    // A global number that is not there reads as 0.
+    assert!(found("Global number 0 is invalid, use the default value 1").is_empty());
+    assert_eq!(
+        found("Global number -1 is invalid, use the default value 1").len(),
+        1
+    );
+}

@@ -46,7 +46,11 @@ impl Traces<'_, '_, '_> {
                 ));
             }
         }
-        let all = blocked.len() == self.kinds().len();
+        // Every kind that waits, and for so long that no task of it could have been looked at in between.
+        let all = blocked.len() == self.kinds().len()
+            && blocked
+                .iter()
+                .all(|(_, step, busy)| self.blocked_all_along(*step, *busy));
         let doing = match (step, busy) {
             (Some(step), _) => format!("{} {}", step.what.as_str(), step.task),
             (None, Some(seconds)) => {
@@ -67,6 +71,15 @@ impl Traces<'_, '_, '_> {
             ),
             evidence,
         })
+    }
+
+    fn blocked_all_along(&self, step: Option<&BlockingStep>, busy: Option<i64>) -> bool {
+        let by_log = || {
+            let since = step?.since?;
+            self.log()?.before_end(since)
+        };
+        busy.or_else(by_log)
+            .is_some_and(|seconds| seconds >= self.case.threshold())
     }
 
     fn busy_by_metrics(&self, kind: TaskKind) -> Option<i64> {
@@ -160,7 +173,11 @@ impl Traces<'_, '_, '_> {
         let (count, note) = self.log()?.watch_errors.as_ref()?;
         note.at.filter(|at| *at >= self.since)?;
         let mut line = words::log_line(self.agent, note);
-        line.value = format!("{}; the last of {}", line.value, words::count(*count, "complaint"));
+        line.value = format!(
+            "{}; the last of {}",
+            line.value,
+            words::count(*count, "complaint")
+        );
         Some(line)
     }
 
