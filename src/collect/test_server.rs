@@ -26,6 +26,17 @@ pub(crate) struct Asked {
     pub(crate) query: BTreeMap<String, String>,
     /// Names in lower case; repeated headers one after the other.
     pub(crate) headers: Vec<(String, String)>,
+    /// What the client showed of itself, and whom it expected, when it came over TLS.
+    pub(crate) tls: Shown,
+}
+
+/// What a TLS client lets its server see.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    /// The client's own certificate, in DER.
+    pub(crate) certificate: Option<Vec<u8>>,
+    /// The host name that it asked for.
+    pub(crate) server_name: Option<String>,
 }
 
 impl Asked {
@@ -181,7 +192,17 @@ impl Server {
         identity: &Identity,
         handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        Self::start(Box::new(handler), Some(Arc::new(tls(identity))))
+        let config = tls(identity, ClientAuth::Required);
+        Self::start(Box::new(handler), Some(Arc::new(config)))
+    }
+
+    /// Asks clients for a certificate of the authority and takes those without one too, as API servers do.
+    pub(crate) fn https_asking(
+        identity: &Identity,
+        handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let config = tls(identity, ClientAuth::Asked);
+        Self::start(Box::new(handler), Some(Arc::new(config)))
     }
 
     fn start(handler: Box<Handler>, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
@@ -231,7 +252,14 @@ pub(crate) fn closed_port() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
-fn tls(identity: &Identity) -> rustls::ServerConfig {
+/// What becomes of a client without a certificate, where there is an authority for them.
+#[derive(Clone, Copy)]
+enum ClientAuth {
+    Required,
+    Asked,
+}
+
+fn tls(identity: &Identity, auth: ClientAuth) -> rustls::ServerConfig {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -243,14 +271,15 @@ fn tls(identity: &Identity) -> rustls::ServerConfig {
             roots
                 .add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap())
                 .unwrap();
-            builder.with_client_cert_verifier(
-                rustls::server::WebPkiClientVerifier::builder_with_provider(
-                    Arc::new(roots),
-                    provider,
-                )
-                .build()
-                .unwrap(),
-            )
+            let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+                Arc::new(roots),
+                provider,
+            );
+            let verifier = match auth {
+                ClientAuth::Required => verifier,
+                ClientAuth::Asked => verifier.allow_unauthenticated(),
+            };
+            builder.with_client_cert_verifier(verifier.build().unwrap())
         }
     };
     builder
@@ -261,22 +290,35 @@ fn tls(identity: &Identity) -> rustls::ServerConfig {
         .unwrap()
 }
 
-fn serve(stream: TcpStream, shared: &Shared) {
+fn serve(mut stream: TcpStream, shared: &Shared) {
     stream.set_read_timeout(Some(LONGEST)).unwrap();
     stream.set_write_timeout(Some(LONGEST)).unwrap();
-    match &shared.tls {
-        None => talk(stream, shared),
-        Some(tls) => {
-            let connection = rustls::ServerConnection::new(Arc::clone(tls)).unwrap();
-            talk(rustls::StreamOwned::new(connection, stream), shared);
-        }
+    let Some(tls) = &shared.tls else {
+        talk(stream, shared, &Shown::default());
+        return;
+    };
+    let mut connection = rustls::ServerConnection::new(Arc::clone(tls)).unwrap();
+    while connection.is_handshaking() {
+        // A client that refuses the certificate ends the connection here.
+        let Ok((1.., _) | (_, 1..)) = connection.complete_io(&mut stream) else {
+            return;
+        };
     }
+    let shown = Shown {
+        certificate: connection
+            .peer_certificates()
+            .and_then(<[_]>::first)
+            .map(|certificate| certificate.to_vec()),
+        server_name: connection.server_name().map(str::to_owned),
+    };
+    talk(rustls::StreamOwned::new(connection, stream), shared, &shown);
 }
 
 /// Answers requests until the client closes, or the answer is to break off.
-fn talk(stream: impl Read + Write, shared: &Shared) {
+fn talk(stream: impl Read + Write, shared: &Shared, shown: &Shown) {
     let mut stream = BufReader::new(stream);
-    while let Some(asked) = read_request(&mut stream) {
+    while let Some(mut asked) = read_request(&mut stream) {
+        asked.tls = shown.clone();
         shared.asked.lock().unwrap().push(asked.clone());
         let now = shared.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         shared.most_in_flight.fetch_max(now, Ordering::SeqCst);
@@ -316,6 +358,7 @@ fn read_request(stream: &mut impl std::io::BufRead) -> Option<Asked> {
             .map(|(name, value)| (name.to_owned(), decode(value)))
             .collect(),
         headers,
+        tls: Shown::default(),
     })
 }
 

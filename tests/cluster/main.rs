@@ -29,6 +29,7 @@ mod etcd;
 mod installations;
 mod kwok;
 mod load;
+mod oracle;
 mod player;
 mod plugin;
 mod programs;
@@ -37,3 +38,10 @@ mod reaper;
 mod rights;
 mod scenarios;
 mod smoke;
+#[expect(
+    clippy::unwrap_used,
+    dead_code,
+    reason = "the recording server of the unit tests, of which not everything is used here"
+)]
+#[path = "../../src/collect/test_server.rs"]
+mod test_server;

@@ -66,7 +66,8 @@ impl User {
         }
     }
 
-    fn command(&self, program: &Path) -> Command {
+    /// Returns a call of a program on this machine.
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         // Nothing of the machine that runs the tests may reach a run.
         command

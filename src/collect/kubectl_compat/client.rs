@@ -18,6 +18,7 @@ use tower_http::decompression::DecompressionLayer;
 
 use super::Connection;
 use super::error::{Cause, ConfigError};
+use super::forward::{Forward, is_forwarded};
 use super::tls::PinningVerifier;
 
 /// Builds a client. It sends nothing yet.
@@ -38,7 +39,7 @@ pub fn build_client(connection: &Connection) -> Result<kube::Client, ConfigError
     let Some(proxy) = &config.proxy_url else {
         return finish(connection, https(config, http)?);
     };
-    let login = proxy_login(proxy);
+    let login = login_in(proxy);
     match proxy.scheme_str() {
         Some("socks5") => {
             let mut socks = SocksV5::new(proxy.clone(), http);
@@ -50,6 +51,9 @@ pub fn build_client(connection: &Connection) -> Result<kube::Client, ConfigError
         Some("https") => {
             let tunnel = Tunnel::new(proxy.clone(), https(config, http)?);
             finish(connection, https(config, with_login(tunnel, login))?)
+        }
+        Some(_) | None if is_forwarded(&config.cluster_url, proxy) => {
+            finish(connection, Forward::new(proxy.clone(), http))
         }
         Some(_) | None => {
             let tunnel = Tunnel::new(proxy.clone(), http);
@@ -116,20 +120,29 @@ fn with_login<C>(tunnel: Tunnel<C>, login: Option<(String, String)>) -> Tunnel<C
     let Some((user, password)) = login else {
         return tunnel;
     };
-    let packed = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
-    match HeaderValue::from_str(&format!("Basic {packed}")) {
-        Ok(mut header) => {
-            header.set_sensitive(true);
-            tunnel.with_auth(header)
-        }
-        // Base64 is always a valid header value.
-        Err(_invalid) => tunnel,
+    match basic(&user, &password) {
+        Some(header) => tunnel.with_auth(header),
+        None => tunnel,
     }
 }
 
-/// Reads `user:password@` of a proxy URL, percent-decoded.
-fn proxy_login(proxy: &Uri) -> Option<(String, String)> {
-    let (login, _) = proxy.authority()?.as_str().rsplit_once('@')?;
+/// Returns the header that a proxy asks for, if its URL holds a login.
+pub(super) fn proxy_authorization(proxy: &Uri) -> Option<HeaderValue> {
+    let (user, password) = login_in(proxy)?;
+    basic(&user, &password)
+}
+
+/// `None` never happens: base64 is always a valid header value.
+fn basic(user: &str, password: &str) -> Option<HeaderValue> {
+    let packed = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
+    let mut header = HeaderValue::from_str(&format!("Basic {packed}")).ok()?;
+    header.set_sensitive(true);
+    Some(header)
+}
+
+/// Reads `user:password@` of a URL, percent-decoded.
+pub(super) fn login_in(url: &Uri) -> Option<(String, String)> {
+    let (login, _) = url.authority()?.as_str().rsplit_once('@')?;
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     Some((percent_decode(user).ok()?, percent_decode(password).ok()?))
 }

@@ -61,7 +61,7 @@ pub fn error_text(error: &dyn Error) -> String {
 
 /// Puts rustls's names into words that say what to do.
 fn translate(text: String) -> String {
-    const WORDS: [(&str, &str); 5] = [
+    const WORDS: [(&str, &str); 6] = [
         (
             "UnsupportedCertVersion",
             "a certificate is X.509 v1, which the TLS library refuses; re-issue it as v3",
@@ -69,6 +69,10 @@ fn translate(text: String) -> String {
         (
             "invalid peer certificate: UnknownIssuer",
             "the server's certificate is signed by an authority that is neither in the kubeconfig nor trusted by this machine",
+        ),
+        (
+            "CaUsedAsEndEntity",
+            "the server's certificate is signed by itself and is not the one in the kubeconfig, so it is signed by an authority that is not trusted",
         ),
         (
             "invalid peer certificate: NotValidForName",

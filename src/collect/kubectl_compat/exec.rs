@@ -47,6 +47,8 @@ pub(super) struct ClusterInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) proxy_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) disable_compression: Option<bool>,
+    /// client-go writes a `null` where there is none.
     pub(super) config: Option<serde_json::Value>,
 }
 
@@ -309,9 +311,9 @@ struct ExecInfo<'a> {
 
 #[derive(Serialize)]
 struct Spec {
-    interactive: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ClusterInfo>,
+    interactive: bool,
 }
 
 #[derive(Deserialize)]

@@ -17,6 +17,8 @@ use super::{ClusterFlags, Environment, present};
 #[serde(default, rename_all = "kebab-case")]
 pub(super) struct Kubeconfig {
     #[serde(deserialize_with = "non_empty")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "non_empty")]
     pub(super) current_context: Option<String>,
     #[serde(deserialize_with = "null_is_default")]
     pub(super) clusters: Vec<NamedCluster>,
@@ -288,7 +290,11 @@ fn parse(text: &str) -> Result<Kubeconfig, Cause> {
         serde_saphyr::from_multiple_with_options(text, options)
             .map_err(|error| Cause(error.to_string()))?;
     // kubectl reads the first document of a file and no other.
-    Ok(documents.into_iter().next().flatten().unwrap_or_default())
+    let kubeconfig = documents.into_iter().next().flatten().unwrap_or_default();
+    match kubeconfig.kind.as_deref() {
+        None | Some("Config") => Ok(kubeconfig),
+        Some(other) => Err(Cause(format!("it is a {other}, not a Config"))),
+    }
 }
 
 /// File names in a kubeconfig are relative to the kubeconfig (client-go `GetAuthInfoFileReferences`).

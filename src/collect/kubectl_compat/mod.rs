@@ -16,6 +16,7 @@ mod client;
 mod environment;
 mod error;
 mod exec;
+mod forward;
 mod kubeconfig;
 mod proxy;
 mod resolve;

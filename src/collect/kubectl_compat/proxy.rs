@@ -53,6 +53,16 @@ fn parse(proxy: &str, origin: &'static str, scheme: Scheme) -> Result<Uri, Confi
         Scheme::MayBeMissing if !proxy.contains("://") => format!("http://{proxy}"),
         Scheme::MayBeMissing | Scheme::Required => proxy.to_owned(),
     };
+    // What is no scheme of a proxy is to Go an HTTP proxy all the same, if the environment names it.
+    let text = match (scheme, text.split_once("://")) {
+        (Scheme::MayBeMissing, Some((other, rest)))
+            if !["http", "https", "socks5", "socks5h"]
+                .contains(&other.to_ascii_lowercase().as_str()) =>
+        {
+            format!("http://{rest}")
+        }
+        (Scheme::MayBeMissing | Scheme::Required, _) => text,
+    };
     // Both names mean to Go that the proxy resolves the host name, and that is what is done here.
     let text = match text.strip_prefix("socks5h://") {
         Some(rest) => format!("socks5://{rest}"),

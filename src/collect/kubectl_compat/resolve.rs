@@ -10,8 +10,10 @@ use http::{HeaderValue, Uri, header};
 use jiff::Timestamp;
 
 use super::chosen::{Chosen, choose};
+use super::client::{login_in, proxy_authorization};
 use super::error::{Cause, ConfigError};
 use super::exec::{ClusterInfo, Run};
+use super::forward::is_forwarded;
 use super::kubeconfig::{Cluster, Found, Kubeconfig, User, find};
 use super::proxy::{proxy_for, without_credentials};
 use super::tls::certificates;
@@ -147,6 +149,12 @@ async fn connection(
     config
         .headers
         .push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+    if let Some(proxy) = &config.proxy_url
+        && is_forwarded(&server, proxy)
+        && let Some(login) = proxy_authorization(proxy)
+    {
+        config.headers.push((header::PROXY_AUTHORIZATION, login));
+    }
     impersonate(&mut config, &user);
     let mut valid_until = None;
     // client-go reads credentials and authorities only for https: a token never travels in the clear.
@@ -155,6 +163,7 @@ async fn connection(
         let name = user_name.clone().unwrap_or_default();
         valid_until = log_in(&mut config, &name, user.clone(), &cluster, env, progress).await?;
     }
+    log_in_by_url(&mut config);
     Ok(Connection {
         config,
         resolved: ResolvedCluster {
@@ -271,12 +280,15 @@ async fn log_in(
             config: provider.config.into_iter().collect(),
             ..kube::config::AuthProviderConfig::default()
         });
-    } else if let Some(exec) = user.exec {
-        let info = cluster_info(&config.cluster_url, cluster)?;
+    } else if let Some(exec) = user.exec
+        // A certificate is a login, and no other is asked for beside it (v0.32 `exec.UpdateTransportConfig`).
+        && identity.is_none()
+    {
+        let info = cluster_info(cluster)?;
         let run = Run::prepare(user_name, &exec, env.stdin, Some(info))?;
         let credential = run.run(progress).await?;
         config.auth_info.token = credential.token.map(Into::into);
-        identity = credential.identity.or(identity);
+        identity = credential.identity;
         valid_until = credential.valid_until;
     }
     if let Some((certificate, key)) = identity {
@@ -284,6 +296,19 @@ async fn log_in(
         config.auth_info.client_key_data = Some(BASE64.encode(key).into());
     }
     Ok(valid_until)
+}
+
+/// Go sends the `user:password@` of a URL before every other login, over http too (net/http `Client`).
+fn log_in_by_url(config: &mut kube::Config) {
+    let Some((user, password)) = login_in(&config.cluster_url) else {
+        return;
+    };
+    let auth = &mut config.auth_info;
+    auth.token = None;
+    auth.token_file = None;
+    auth.auth_provider = None;
+    auth.username = Some(user);
+    auth.password = Some(password.into());
 }
 
 /// client-go reads a token file again and again and sends what it reads; the token beside it is only for
@@ -300,6 +325,12 @@ fn bearer(
     match (read, token) {
         (Ok(Some(text)), _) => {
             let text = String::from_utf8_lossy(&text);
+            if text.trim().is_empty() {
+                return Err(ConfigError::BadData {
+                    what: "token file",
+                    source: Cause("it is empty".to_owned()),
+                });
+            }
             if text == text.trim() {
                 // kube reads the file again every minute.
                 auth.token_file = file;
@@ -329,29 +360,30 @@ fn kubeconfig_identity(
         user.client_key_data.as_deref(),
         user.client_key.as_deref(),
     )?;
-    let half = |has, lacks| ConfigError::HalfIdentity {
-        user: user_name.to_owned(),
-        has,
-        lacks,
-    };
     match (certificate, key) {
         (Some(certificate), Some(key)) => Ok(Some((
             String::from_utf8_lossy(&certificate).into_owned(),
             String::from_utf8_lossy(&key).into_owned(),
         ))),
-        (None, None) => Ok(None),
-        (Some(_), None) => Err(half("a client certificate", "client key")),
-        (None, Some(_)) => Err(half("a client key", "client certificate")),
+        // A key alone is no login (v0.32 `transport.Config.HasCertAuth`), and client-go does not mind it.
+        (None, None | Some(_)) => Ok(None),
+        (Some(_), None) => Err(ConfigError::HalfIdentity {
+            user: user_name.to_owned(),
+            has: "a client certificate",
+            lacks: "client key",
+        }),
     }
 }
 
-fn cluster_info(server: &Uri, cluster: &Cluster) -> Result<ClusterInfo, ConfigError> {
+fn cluster_info(cluster: &Cluster) -> Result<ClusterInfo, ConfigError> {
     Ok(ClusterInfo {
-        server: server.to_string().trim_end_matches('/').to_owned(),
+        // As it is written: plugins compare it with the kubeconfig.
+        server: cluster.server.clone().unwrap_or_default(),
         tls_server_name: cluster.tls_server_name.clone(),
-        insecure_skip_tls_verify: cluster.insecure_skip_tls_verify,
+        insecure_skip_tls_verify: cluster.insecure_skip_tls_verify.filter(|skip| *skip),
         certificate_authority_data: authority(cluster)?.map(|pem| BASE64.encode(pem)),
         proxy_url: cluster.proxy_url.clone(),
+        disable_compression: cluster.disable_compression.filter(|disable| *disable),
         config: cluster
             .extensions
             .iter()

@@ -440,7 +440,10 @@ async fn logins_that_cannot_work_are_explained() {
             "client-certificate-data: QQ==",
             "has a client certificate but no client key",
         ),
-        ("client-key-data: '?'", "understand client key"),
+        (
+            "client-certificate-data: QQ==, client-key-data: '?'",
+            "understand client key",
+        ),
     ] {
         let error = failure(
             of(
