@@ -36,6 +36,7 @@ pub fn judge(plan: &Plan, observations: &Observations) -> Outcome {
         steps: observations.steps.clone(),
         nodes,
         tasks,
+        warnings: observations.warnings.clone(),
         next: Vec::new(),
     };
     outcome.summary = summary(&outcome);

@@ -360,6 +360,30 @@ pub struct Earlier {
     pub told_by: &'static str,
 }
 
+impl Override {
+    /// Returns the text of the document.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Force => "force",
+        }
+    }
+}
+
+impl RightNeed {
+    /// Returns the text of the document.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Essential => "essential",
+            Self::FollowUp => "follow-up",
+            Self::Watching => "watching",
+            Self::Trail => "trail",
+        }
+    }
+}
+
 /// Why an action is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {

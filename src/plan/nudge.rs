@@ -386,6 +386,9 @@ fn nodes(known: Known<'_, '_>, plan: &Plan) -> Vec<NodePlan> {
                     .nodes
                     .get(node)
                     .map_or(bill.rules.since, |node| node.profile.since),
+                rules_doubt: None,
+                // A nudge destroys no log.
+                save_log: None,
                 ..super::restart::node_plan(known, &bill)
             }
         })

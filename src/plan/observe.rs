@@ -21,6 +21,8 @@ pub struct Observations {
     pub looks: Vec<Observation>,
     /// Why the watching ended.
     pub ending: Ending,
+    /// What else the user should know, such as a trail that could not be left; one sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Why the watching ended.
@@ -67,6 +69,47 @@ pub enum StepResult {
     Unknown(String),
     /// It was not tried, because an earlier one failed.
     NotTried,
+}
+
+impl StepResult {
+    /// Returns the text of the document.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::DryRun => "dry-run",
+            Self::Changed(_) => "changed",
+            Self::Gone => "gone",
+            Self::Forbidden(_) => "forbidden",
+            Self::Refused(_) => "refused",
+            Self::Unknown(_) => "unknown",
+            Self::NotTried => "not-tried",
+        }
+    }
+
+    /// Returns what the server said, where it said something.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Changed(why) | Self::Forbidden(why) | Self::Refused(why) | Self::Unknown(why) => {
+                Some(why)
+            }
+            Self::Done | Self::DryRun | Self::Gone | Self::NotTried => None,
+        }
+    }
+}
+
+impl Ending {
+    /// Returns the text of the document.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Decided => "decided",
+            Self::TimeLimit => "time-limit",
+            Self::Interrupted => "interrupted",
+            Self::ServerLost(_) => "server-lost",
+        }
+    }
 }
 
 /// One reading after the first write.

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub nodes: Vec<NodeOutcome>,
     /// What came of each task of the plan, ordered.
     pub tasks: Vec<TaskOutcome>,
+    /// What else the user should know, one sentence each.
+    pub warnings: Vec<String>,
     /// What to type next.
     pub next: Vec<NextCommand>,
 }
@@ -85,6 +87,18 @@ pub enum NodeResult {
     NotRecovered(RestartStage),
     /// It was not tried, because one before it did not recover.
     NotTried,
+}
+
+impl NodeResult {
+    /// Returns the text of the document.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Recovered => "recovered",
+            Self::NotRecovered(_) => "not-recovered",
+            Self::NotTried => "not-tried",
+        }
+    }
 }
 
 /// The stages of a restart, in order.

@@ -63,6 +63,19 @@ pub enum StepKind {
     },
 }
 
+impl StepKind {
+    /// Returns the text of the document.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::AnnotateTask { .. } => "annotate-task",
+            Self::AnnotatePod { .. } => "annotate-pod",
+            Self::DeletePod { .. } => "delete-pod",
+            Self::MarkReplacement { .. } => "mark-replacement",
+        }
+    }
+}
+
 impl Step {
     /// Returns the object that is written; `None` for one that does not exist yet.
     #[must_use]

@@ -44,6 +44,22 @@ pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
         .collect()
 }
 
+/// Writes the context of an action: which cluster by name and by address, and which namespace, on the first
+/// line.
+pub(super) fn acting_context(head: &Head, terminal: &Terminal) -> Vec<Line> {
+    let dot = terminal.marks.dot();
+    let mut place = vec![place(head, terminal)];
+    if head.source == SourceType::Cluster && head.pins.context.is_some() {
+        place.extend(head.server.clone());
+    }
+    place.push(head.namespace.clone());
+    let about = [velero(head), limits(&head.limits), as_of(head)];
+    [place.join(dot), about.join(dot)]
+        .iter()
+        .map(|text| Line::new(text, Style::Strong))
+        .collect()
+}
+
 fn place(head: &Head, terminal: &Terminal) -> String {
     match head.source {
         SourceType::Cluster => head

@@ -9,8 +9,8 @@
 use std::io::{self, Write};
 
 use crate::report::{
-    AuthReport, DiagnosisReport, ExplanationReport, ReplayReport, Runbook, SimulationReport,
-    StatusReport, VersionReport,
+    AuthReport, DiagnosisReport, ExplanationReport, OutcomeReport, PlanReport, ReplayReport,
+    Runbook, SimulationReport, StatusReport, VersionReport,
 };
 
 mod auth;
@@ -21,6 +21,8 @@ mod eta;
 mod explain;
 mod json;
 mod name;
+mod outcome;
+mod plan;
 mod replay;
 mod screen;
 mod simulation;
@@ -217,6 +219,46 @@ pub fn simulation(
         Format::Json => json::write_json(out, &json::simulation::Simulation::from(report)),
         Format::Yaml => json::write_yaml(out, &json::simulation::Simulation::from(report)),
         Format::Name => name::simulation(out, report),
+    }
+}
+
+/// Writes what `nudge` or `restart` would do.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn plan(
+    out: &mut dyn Write,
+    report: &PlanReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => plan::table(out, report, terminal),
+        Format::Wide => plan::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::action::Plan::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::action::Plan::from(report)),
+        Format::Name => name::plan(out, &report.plan),
+    }
+}
+
+/// Writes what came of `nudge` or `restart`.
+///
+/// # Errors
+///
+/// Only those of the writer.
+pub fn outcome(
+    out: &mut dyn Write,
+    report: &OutcomeReport,
+    format: Format,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Table => outcome::table(out, report, terminal),
+        Format::Wide => outcome::wide(out, report, terminal),
+        Format::Json => json::write_json(out, &json::action::Outcome::from(report)),
+        Format::Yaml => json::write_yaml(out, &json::action::Outcome::from(report)),
+        Format::Name => name::outcome(out, report),
     }
 }
 

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use crate::report::action::{Plan, Step, StepResult};
 use crate::report::{
-    DiagnosisReport, ExplanationReport, ReplayReport, SimulationReport, StatusReport,
+    DiagnosisReport, ExplanationReport, OutcomeReport, ReplayReport, SimulationReport, StatusReport,
 };
 use crate::velero::{TaskKind, TaskRef};
 
@@ -59,6 +60,38 @@ pub(super) fn simulation(out: &mut dyn Write, report: &SimulationReport) -> io::
         write_task(out, &task.task)?;
     }
     Ok(())
+}
+
+/// Writes `pod/NAME` or `KIND.velero.io/NAME` for each object that would be written; none where the plan is
+/// refused.
+pub(super) fn plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+    for step in plan.executable() {
+        write_step(out, step)?;
+    }
+    Ok(())
+}
+
+/// Writes the same for each object that was written.
+pub(super) fn outcome(out: &mut dyn Write, report: &OutcomeReport) -> io::Result<()> {
+    let made = report
+        .outcome
+        .steps
+        .iter()
+        .filter(|seen| matches!(seen.result, StepResult::Done | StepResult::DryRun));
+    for seen in made {
+        write_step(out, &seen.step)?;
+    }
+    Ok(())
+}
+
+fn write_step(out: &mut dyn Write, step: &Step) -> io::Result<()> {
+    match (step.object(), step.task()) {
+        (Some(pod), _) if pod.kind == "Pod" && is_name(&pod.name) => {
+            writeln!(out, "pod/{}", pod.name)
+        }
+        (Some(_), Some(task)) => write_task(out, task),
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 fn write_task(out: &mut dyn Write, task: &TaskRef) -> io::Result<()> {

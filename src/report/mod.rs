@@ -4,6 +4,7 @@
 //! what is shown, the commands pinned to a cluster and namespace. [`crate::render`] only finds words and
 //! places for it.
 
+pub mod action;
 mod diagnosis;
 mod explain;
 mod filters;
@@ -16,6 +17,7 @@ mod simulation;
 mod status;
 mod version;
 
+pub use action::{OutcomeReport, PlanReport};
 pub use diagnosis::{DiagnosisReport, FailOn, FindingRow, Severities};
 pub use explain::{
     Concern, ExplanationReport, GateName, GateRow, GateState, Holder, NodeSlots, NotFound, Role,
@@ -24,6 +26,7 @@ pub use explain::{
 pub use filters::Filters;
 pub use head::{Head, NothingRead, SlotLimits, UnreadTasks};
 pub use pins::Pins;
+
 pub use replay::{COMPETING_LISTED, Competing, DecisionRow, ReplayReport};
 pub use rights::{AuthReport, Need, RIGHTS, Right, RightRow, RightScope, RoleKind, role_yaml};
 pub use runbooks::{Runbook, near_ids, runbook};

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+pub(crate) mod action;
 mod escape;
 pub(crate) mod explanation;
 pub(crate) mod simulation;

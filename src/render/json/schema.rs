@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-use super::{explanation, simulation, v1};
+use super::{action, explanation, simulation, v1};
 use crate::report::FindingId;
 
 /// Every finding id that a document can hold.
@@ -21,7 +21,7 @@ fn schema_of<T: JsonSchema>() -> String {
     text
 }
 
-fn schemas() -> [(&'static str, String); 7] {
+fn schemas() -> [(&'static str, String); 9] {
     [
         ("status", schema_of::<v1::Status<'_>>()),
         ("diagnosis", schema_of::<v1::Diagnosis<'_>>()),
@@ -29,6 +29,8 @@ fn schemas() -> [(&'static str, String); 7] {
         ("runbook", schema_of::<explanation::RunbookPage>()),
         ("replay", schema_of::<v1::Replay<'_>>()),
         ("simulation", schema_of::<simulation::Simulation<'_>>()),
+        ("plan", schema_of::<action::Plan<'_>>()),
+        ("outcome", schema_of::<action::Outcome<'_>>()),
         ("version", schema_of::<v1::Version<'_>>()),
     ]
 }

@@ -30,3 +30,14 @@ pub enum MarkKind {
     /// A restart.
     Restart,
 }
+
+impl MarkKind {
+    /// Returns the name of the command.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nudge => "nudge",
+            Self::Restart => "restart",
+        }
+    }
+}

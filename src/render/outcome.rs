@@ -1,0 +1,210 @@
+//! What came of `nudge` and `restart`, for people: each step with its time.
+
+use std::io::{self, Write};
+
+use super::Terminal;
+use super::columns::{Column, Room, Table};
+use super::context::{acting_context, gaps_in_full, gaps_in_short, next};
+use super::screen::{Line, Span, Style, wrap, write_lines};
+use super::words::{NONE, UNKNOWN, time};
+use crate::report::OutcomeReport;
+use crate::report::action::{
+    Achieved, Ending, NodeResult, StepKind, StepResult, StepSeen, TaskOutcome, TaskResult,
+};
+
+const COLUMNS: [Column; 5] = [
+    Column::always("TASK"),
+    Column::until("NODE", 0),
+    Column::always("BEFORE"),
+    Column::always("AFTER"),
+    Column::always("RESULT"),
+];
+
+const WIDE_COLUMNS: [Column; 7] = [
+    Column::always("TASK"),
+    Column::always("NODE"),
+    Column::always("BEFORE"),
+    Column::always("AFTER"),
+    Column::always("RESULT"),
+    Column::always("SEEN AT"),
+    Column::always("EVIDENCE"),
+];
+
+/// How many tasks that are as they were the first screen lists.
+const SHOWN: usize = 12;
+
+/// Writes what came of it.
+pub(super) fn table(
+    out: &mut dyn Write,
+    report: &OutcomeReport,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    let mut lines = top(report, terminal);
+    let tasks = &report.outcome.tasks;
+    if !tasks.is_empty() {
+        let mut table = Table::new(&COLUMNS);
+        // What happened to a task comes before what did not.
+        let mut ordered: Vec<&TaskOutcome> = tasks.iter().collect();
+        ordered.sort_by_key(|task| task.result == TaskResult::Unchanged);
+        for task in ordered.iter().take(SHOWN) {
+            table.row(row(task).into_iter().take(COLUMNS.len()));
+        }
+        lines.push(Line::default());
+        lines.extend(table.lines(terminal, Room::Terminal));
+        let hidden = tasks.len().saturating_sub(SHOWN);
+        if hidden > 0 {
+            lines.push(Line::new(
+                &format!("{} and {hidden} more (use -o wide)", terminal.marks.more()),
+                Style::Dim,
+            ));
+        }
+    }
+    lines.extend(bottom(report, terminal));
+    lines.extend(gaps_in_short(&report.head, terminal));
+    write_lines(out, &lines, terminal)
+}
+
+/// Writes what came of it, with all evidence.
+pub(super) fn wide(
+    out: &mut dyn Write,
+    report: &OutcomeReport,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    let mut lines = top(report, terminal);
+    if !report.outcome.tasks.is_empty() {
+        let mut table = Table::new(&WIDE_COLUMNS);
+        for task in &report.outcome.tasks {
+            table.row(row(task));
+        }
+        lines.push(Line::default());
+        lines.extend(table.lines(terminal, Room::Any));
+    }
+    lines.extend(bottom(report, terminal));
+    lines.extend(gaps_in_full(&report.head, terminal));
+    write_lines(out, &lines, terminal)
+}
+
+fn top(report: &OutcomeReport, terminal: &Terminal) -> Vec<Line> {
+    let outcome = &report.outcome;
+    let mut lines = acting_context(&report.head, terminal);
+    let (mark, style) = match outcome.achieved {
+        Achieved::Yes => (terminal.marks.good(), Style::Good),
+        Achieved::No => (terminal.marks.bad(), Style::Bad),
+        Achieved::NothingChanged => (terminal.marks.warn(), Style::Warn),
+    };
+    lines.extend(wrap(
+        &Line::new(&format!("{mark} "), style),
+        &outcome.summary,
+        style,
+        terminal,
+    ));
+    for seen in &outcome.steps {
+        lines.extend(wrap(
+            &Line::new(&format!("{} ", time(seen.at)), Style::Dim),
+            &step(seen),
+            Style::Plain,
+            terminal,
+        ));
+    }
+    for node in &outcome.nodes {
+        for stage in &node.stages {
+            lines.extend(wrap(
+                &Line::new(&format!("{} ", time(stage.at)), Style::Dim),
+                &format!("{}: {} ({})", node.node, stage.stage.as_str(), stage.by),
+                Style::Plain,
+                terminal,
+            ));
+        }
+        let last = match node.result {
+            NodeResult::Recovered => None,
+            NodeResult::NotTried => Some("not tried".to_owned()),
+            NodeResult::NotRecovered(_) => Some(
+                node.trouble
+                    .clone()
+                    .unwrap_or_else(|| "nothing more was seen".to_owned()),
+            ),
+        };
+        if let Some(last) = last {
+            let at = outcome.last_seen.map_or_else(|| UNKNOWN.to_owned(), time);
+            lines.extend(wrap(
+                &Line::new(&format!("{at} "), Style::Dim),
+                &format!("{}: {last}", node.node),
+                Style::Warn,
+                terminal,
+            ));
+        }
+    }
+    lines
+}
+
+fn step(seen: &StepSeen) -> String {
+    let what = match &seen.step.kind {
+        StepKind::AnnotateTask { task, .. } => format!("annotated {task}"),
+        StepKind::AnnotatePod { pod, .. } => format!("annotated {pod}"),
+        StepKind::DeletePod { pod, .. } => format!("deleted {pod}"),
+        StepKind::MarkReplacement { .. } => "marked the new pod".to_owned(),
+    };
+    let message = seen
+        .result
+        .message()
+        .map_or_else(String::new, |message| format!(": {message}"));
+    match &seen.result {
+        StepResult::Done => what,
+        StepResult::DryRun => format!("not done, a dry run: {what}"),
+        StepResult::Changed(_) => format!("left alone, it changed in between: {what}{message}"),
+        StepResult::Gone => format!("not done, it is gone: {what}"),
+        StepResult::Forbidden(_) => format!("not allowed: {what}{message}"),
+        StepResult::Refused(_) => format!("refused by the API server: {what}{message}"),
+        StepResult::Unknown(_) => format!("not known whether it was done: {what}{message}"),
+        StepResult::NotTried => format!("not tried: {what}"),
+    }
+}
+
+fn row(task: &TaskOutcome) -> Vec<Span> {
+    let plain = |text: &str| Span::new(text, Style::Plain);
+    let style = match task.result {
+        TaskResult::Moved => Style::Good,
+        TaskResult::RefusedSlot | TaskResult::NotLookedAt | TaskResult::Ended => Style::Bad,
+        TaskResult::LookedAt | TaskResult::Gone => Style::Warn,
+        TaskResult::Unknown => Style::Unknown,
+        TaskResult::Queued | TaskResult::Unchanged => Style::Plain,
+    };
+    vec![
+        plain(&format!(
+            "{}/{}",
+            task.task.kind.short_name(),
+            task.task.name
+        )),
+        plain(task.node.as_deref().unwrap_or(NONE)),
+        plain(task.before.as_str()),
+        plain(task.after.as_ref().map_or(UNKNOWN, |phase| phase.as_str())),
+        Span::new(task.result.as_str(), style),
+        plain(&task.at.map_or_else(|| NONE.to_owned(), time)),
+        plain(task.evidence.as_deref().unwrap_or(NONE)),
+    ]
+}
+
+fn bottom(report: &OutcomeReport, terminal: &Terminal) -> Vec<Line> {
+    let outcome = &report.outcome;
+    let mut lines = Vec::new();
+    if let Ending::ServerLost(why) = &outcome.ending {
+        lines.extend(wrap(
+            &Line::new(&format!("{} ", terminal.marks.warn()), Style::Warn),
+            &format!("the API server said last: {why}"),
+            Style::Plain,
+            terminal,
+        ));
+    }
+    for warning in &outcome.warnings {
+        lines.extend(wrap(
+            &Line::new(&format!("{} ", terminal.marks.warn()), Style::Warn),
+            warning,
+            Style::Plain,
+            terminal,
+        ));
+    }
+    for command in &outcome.next {
+        lines.push(next(&command.command));
+    }
+    lines
+}
