@@ -6,6 +6,7 @@
 //! Secrets.
 
 use std::collections::BTreeMap;
+pub mod bundle;
 pub mod format;
 mod relevant;
 pub(crate) mod spans;
@@ -14,6 +15,8 @@ use std::fmt;
 use std::ops::Range;
 
 use jiff::Timestamp;
+
+pub use bundle::BundleForm;
 
 use crate::velero::TaskKind;
 
@@ -254,6 +257,8 @@ pub struct Manifest {
     pub namespace: Option<String>,
     /// The version of the tool that took the capture.
     pub tool_version: String,
+    /// The bundles of other programs among the inputs, by form.
+    pub bundles: Vec<BundleForm>,
 }
 
 /// Which objects of its kind a listing was asked for.
@@ -514,6 +519,7 @@ impl Capture {
                 paths: vec![origin.to_owned()],
                 namespace: None,
                 tool_version: String::new(),
+                bundles: Vec::new(),
             },
             texts: vec![Text {
                 origin: origin.to_owned(),

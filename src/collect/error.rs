@@ -36,6 +36,14 @@ pub enum FilesError {
         /// The limit, in bytes.
         limit: u64,
     },
+    /// With it, the inputs of the run would be larger than the limit, as they are or unpacked.
+    #[error("{path} was not read: all inputs together hold more than {limit} bytes")]
+    AllTooLarge {
+        /// The file, as the user named it.
+        path: String,
+        /// The limit, in bytes.
+        limit: u64,
+    },
     /// It is not text in UTF-8.
     #[error("{path} is not text: {what}")]
     NotText {

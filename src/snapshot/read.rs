@@ -24,6 +24,7 @@ use wire::Wire as _;
 use workloads::{ConfigMapWire, WorkloadWire};
 
 mod agents;
+mod bundles;
 mod coverage;
 mod decode_error;
 mod events;

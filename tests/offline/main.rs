@@ -3,6 +3,7 @@
 //!
 //! They know nothing of the code but its command line and its JSON, so that they check it from outside.
 
+mod bundles;
 mod cases;
 mod commands;
 mod plugin;

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use super::{API_VERSION, FORMAT_VERSION, FormatError, KIND};
 use crate::capture::spans::span_of;
 use crate::capture::{
-    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome,
-    Previous, Problem, ResourceKind, Scope, SourceType, Text,
+    BundleForm, Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom,
+    Outcome, Previous, Problem, ResourceKind, Scope, SourceType, Text,
 };
 
 /// A capture file whose text is still the caller's: the items are in text 0, which is the text that was
@@ -141,6 +141,8 @@ struct ManifestIn {
     namespace: Option<String>,
     #[serde(default)]
     tool_version: String,
+    #[serde(default)]
+    bundles: Vec<String>,
 }
 
 impl ManifestIn {
@@ -156,6 +158,11 @@ impl ManifestIn {
             paths: Vec::new(),
             namespace: self.namespace,
             tool_version: self.tool_version,
+            bundles: self
+                .bundles
+                .iter()
+                .filter_map(|form| BundleForm::parse(form))
+                .collect(),
         }
     }
 }

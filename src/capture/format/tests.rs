@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::{FormatError, parse, read, write};
 use crate::capture::{
-    Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome,
-    Previous, Problem, ResourceKind, Scope, SourceType, Text,
+    BundleForm, Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom,
+    Outcome, Previous, Problem, ResourceKind, Scope, SourceType, Text,
 };
 use crate::velero::TaskKind;
 
@@ -24,6 +24,7 @@ fn the_first_released_format_still_opens() {
             paths: vec!["small.json".to_owned()],
             namespace: Some("velero".to_owned()),
             tool_version: "0.1.0".to_owned(),
+            bundles: Vec::new(),
         }
     );
     let told: Vec<(ResourceKind, &Scope, usize)> = capture
@@ -258,6 +259,7 @@ prop_compose! {
                 paths: vec!["file".to_owned()],
                 namespace,
                 tool_version,
+                bundles: vec![BundleForm::VeleroDebug, BundleForm::OcInspect],
             },
             texts,
             listings,

@@ -108,6 +108,8 @@ struct ManifestOut<'a> {
     namespace: Option<&'a str>,
     tool_version: &'a str,
     redacted: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bundles: Vec<&'static str>,
 }
 
 fn manifest(manifest: &Manifest) -> ManifestOut<'_> {
@@ -118,6 +120,7 @@ fn manifest(manifest: &Manifest) -> ManifestOut<'_> {
         namespace: manifest.namespace.as_deref(),
         tool_version: &manifest.tool_version,
         redacted: false,
+        bundles: manifest.bundles.iter().map(|form| form.as_str()).collect(),
     }
 }
 

@@ -252,6 +252,7 @@ impl Cluster {
                     paths: Vec::new(),
                     namespace: Some(namespace.namespace.clone()),
                     tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+                    bundles: Vec::new(),
                 },
                 texts,
                 listings,

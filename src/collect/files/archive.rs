@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use super::FilesError;
-use super::names::{Role, role};
+use super::logs::Whose;
+use super::names::{Role, form, role};
 use super::printable::printable;
 use super::reading::{Reading, problem};
 use crate::capture::GapReason;
@@ -23,7 +24,7 @@ pub(super) fn read(reading: &mut Reading<'_>, name: &str, reader: &mut dyn Read)
             let limit = reading.limits.total_bytes;
             (
                 GapReason::Partial,
-                format!("it unpacks to more than {limit} bytes"),
+                format!("all inputs together hold more than {limit} bytes"),
             )
         } else {
             (GapReason::Malformed, printable(&error.to_string()))
@@ -94,9 +95,11 @@ fn one(
         .filter(|part| !part.is_empty() && *part != ".")
         .map(str::to_owned)
         .collect();
+    reading.intake.forms(form(&components));
     match role(&components) {
-        Role::Objects => reading.objects(shown, Box::new(entry), size),
-        Role::Log(log) => reading.log(log, shown, entry),
+        Role::Objects | Role::Logs => reading.objects(shown, Box::new(entry), size),
+        Role::Log(log) => reading.named_log(Whose::Known(log), shown, Box::new(entry)),
+        Role::LooseLog => reading.named_log(Whose::ByName(components), shown, Box::new(entry)),
         Role::Other => Ok(()),
     }
 }

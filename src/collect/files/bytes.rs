@@ -1,8 +1,11 @@
 //! Bytes from somewhere, to text, within limits.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::capture::Cut;
+use super::dump::is_dump;
+use super::log_text::{is_log, readable};
 
 /// How many bytes tell what an input is: a tar header is this long.
 const HEAD: u64 = 512;
@@ -15,6 +18,8 @@ pub(super) enum Content {
     Tar,
     /// Packed in a way that is not read, and its name.
     Foreign(&'static str),
+    /// A log.
+    Log,
     /// Text, as far as can be told.
     Text,
 }
@@ -34,7 +39,7 @@ pub(super) fn look<'a>(
     Ok((content, Box::new(io::Cursor::new(head).chain(reader))))
 }
 
-fn content_of(head: &[u8]) -> Content {
+pub(super) fn content_of(head: &[u8]) -> Content {
     const FOREIGN: [(&[u8], &str); 5] = [
         (b"PK\x03\x04", "a zip archive"),
         (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
@@ -51,36 +56,62 @@ fn content_of(head: &[u8]) -> Content {
     if head.get(257..262) == Some(b"ustar".as_slice()) {
         return Content::Tar;
     }
-    FOREIGN
-        .iter()
-        .find(|(magic, _)| head.starts_with(magic))
-        .map_or(Content::Text, |(_, name)| Content::Foreign(name))
+    if let Some((_, name)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return Content::Foreign(name);
+    }
+    if is_log(head) {
+        Content::Log
+    } else {
+        Content::Text
+    }
 }
 
-/// A reader that fails once more than `left` bytes came through it: what makes a gzip bomb harmless, also
-/// where its content is only skipped.
+/// How many bytes a whole run may still read and unpack, whatever the number of files and archives: what
+/// makes a gzip bomb harmless, and a hundred of them.
+#[derive(Clone, Debug)]
+pub(super) struct Budget(Arc<AtomicU64>);
+
+impl Budget {
+    pub(super) fn new(bytes: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes some of it; fails, and leaves nothing, where there is not so much left.
+    fn take(&self, bytes: u64) -> io::Result<()> {
+        let left = self.0.load(Ordering::Relaxed);
+        let rest = left.checked_sub(bytes);
+        self.0.store(rest.unwrap_or(0), Ordering::Relaxed);
+        match rest {
+            Some(_) => Ok(()),
+            None => Err(io::Error::from(io::ErrorKind::FileTooLarge)),
+        }
+    }
+}
+
+/// A reader that fails once the budget of the run is spent, also where its content is only skipped.
 pub(super) struct Bounded<R> {
     inner: R,
-    left: u64,
+    budget: Budget,
 }
 
 impl<R> Bounded<R> {
-    pub(super) const fn new(inner: R, limit: u64) -> Self {
-        Self { inner, left: limit }
+    pub(super) fn new(inner: R, budget: &Budget) -> Self {
+        Self {
+            inner,
+            budget: budget.clone(),
+        }
     }
 }
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        let read = u64::try_from(count).unwrap_or(u64::MAX);
-        match self.left.checked_sub(read) {
-            Some(left) => {
-                self.left = left;
-                Ok(count)
-            }
-            None => Err(io::Error::from(io::ErrorKind::FileTooLarge)),
-        }
+        self.budget.take(u64::try_from(count).unwrap_or(u64::MAX))?;
+        Ok(count)
     }
 }
 
@@ -90,6 +121,15 @@ pub(super) struct Body {
     pub(super) text: String,
     /// Why it ends early, if it does.
     pub(super) cut: Option<String>,
+    /// Whether logs lie between the objects.
+    pub(super) is_dump: IsDump,
+}
+
+/// Whether a text is one of `kubectl cluster-info dump`, with logs between the objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IsDump {
+    Yes,
+    No,
 }
 
 /// Why there is no text.
@@ -97,6 +137,8 @@ pub(super) struct Body {
 pub(super) enum NoText {
     Io(io::Error),
     TooLarge,
+    /// The budget of the run is spent.
+    AllTooLarge,
     Not(String),
 }
 
@@ -114,12 +156,23 @@ pub(super) fn text(reader: &mut dyn Read, expected: u64, limit: u64) -> Result<B
     }
     let cut = match failure {
         None => None,
-        Some(error) if error.kind() == io::ErrorKind::FileTooLarge => return Err(NoText::TooLarge),
+        Some(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(NoText::AllTooLarge);
+        }
         Some(error) if bytes.is_empty() => return Err(NoText::Io(error)),
         Some(error) => Some(error.to_string()),
     };
+    if is_dump(&bytes) {
+        // Between the objects are logs, which may hold anything.
+        let (bytes, _) = readable(bytes);
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let is_dump = IsDump::Yes;
+        return Ok(Body { text, cut, is_dump });
+    }
     let text = decode(bytes, cut.is_some()).map_err(NoText::Not)?;
-    Ok(Body { text, cut })
+    let is_dump = IsDump::No;
+    Ok(Body { text, cut, is_dump })
 }
 
 /// UTF-8, with or without a byte order mark, and without a NUL byte, which neither JSON nor YAML allows.
@@ -149,49 +202,11 @@ fn decode(mut bytes: Vec<u8>, ends_early: bool) -> Result<String, String> {
     }
 }
 
-/// Reads a log. Of one that is longer than `limit` bytes, the end is kept. Bytes that are not UTF-8 are
-/// replaced: a log may hold anything.
-///
-/// The third is why it ends early, if it does.
-pub(super) fn log(reader: &mut dyn Read, limit: u64) -> io::Result<(String, Cut, Option<String>)> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let mut kept: Vec<u8> = Vec::new();
-    let mut cut = Cut::Whole;
-    let mut failure = None;
-    let chunk = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
-    loop {
-        match (&mut *reader).take(chunk).read_to_end(&mut kept) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) if kept.is_empty() => return Err(error),
-            Err(error) => {
-                failure = Some(error.to_string());
-            }
-        }
-        if let Some(surplus) = kept.len().checked_sub(limit).filter(|surplus| *surplus > 0) {
-            kept.drain(..surplus);
-            cut = Cut::BeginningLeftOut;
-        }
-        if failure.is_some() {
-            break;
-        }
-    }
-    if cut == Cut::BeginningLeftOut {
-        // The first line is a part of one.
-        let end = kept.iter().position(|byte| *byte == b'\n');
-        kept.drain(..end.map_or(0, |at| at.saturating_add(1)));
-    }
-    let text = String::from_utf8(kept)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok((text, cut, failure))
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
 
-    use super::{Bounded, Content, content_of, decode, log};
-    use crate::capture::Cut;
+    use super::{Bounded, Budget, Content, content_of, decode};
 
     #[test]
     fn a_byte_order_mark_is_dropped_and_utf_16_is_named() {
@@ -222,21 +237,20 @@ mod tests {
     }
 
     #[test]
-    fn a_long_log_keeps_its_end_and_says_so() {
-        let text: String = (0..1000).map(|number| format!("line {number}\n")).collect();
-        let (kept, cut, failure) = log(&mut text.as_bytes(), 100).unwrap();
-        assert_eq!(cut, Cut::BeginningLeftOut);
-        assert!(kept.len() <= 100 && kept.starts_with("line ") && kept.ends_with("line 999\n"));
-        assert_eq!(failure, None);
-        let (kept, cut, _) = log(&mut &b"a\xffb\n"[..], 100).unwrap();
-        assert_eq!((kept.as_str(), cut), ("a\u{fffd}b\n", Cut::Whole));
+    fn a_bounded_reader_stops_at_its_limit() {
+        let mut out = Vec::new();
+        let mut reader = Bounded::new(std::io::repeat(b'x'), &Budget::new(1000));
+        reader.read_to_end(&mut out).unwrap_err();
+        assert!(out.len() <= 1000);
     }
 
     #[test]
-    fn a_bounded_reader_stops_at_its_limit() {
-        let mut out = Vec::new();
-        let mut reader = Bounded::new(std::io::repeat(b'x'), 1000);
-        reader.read_to_end(&mut out).unwrap_err();
-        assert!(out.len() <= 1000);
+    fn a_budget_is_shared_by_all_readers_of_a_run() {
+        let budget = Budget::new(1000);
+        for expected in [true, true, false, false] {
+            let mut reader = Bounded::new(&[0_u8; 450][..], &budget);
+            assert_eq!(reader.read_to_end(&mut Vec::new()).is_ok(), expected);
+            assert_eq!(budget.is_spent(), !expected);
+        }
     }
 }

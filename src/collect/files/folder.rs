@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::names::{Role, role};
+use super::bytes::Bounded;
+use super::logs::Whose;
+use super::names::{Role, form, role};
 use super::printable::printable;
 use super::reading::{Reading, problem};
 use crate::capture::GapReason;
@@ -24,7 +26,21 @@ pub(super) fn read(reading: &mut Reading<'_>, folder: &Path, name: &str) -> io::
         left: reading.limits.entries,
     };
     walk.folder(reading, folder, &mut Vec::new())?;
-    for (path, components) in walk.files {
+    let files = walk.files;
+    reading
+        .intake
+        .forms(files.iter().filter_map(|(_, components)| form(components)));
+    let count = files.len();
+    for (number, (path, components)) in files.into_iter().enumerate() {
+        if reading.budget.is_spent() {
+            let limit = reading.limits.total_bytes;
+            let message = format!(
+                "{name}: {} of {count} files were not read: all inputs together hold more than {limit} bytes",
+                count.saturating_sub(number)
+            );
+            reading.say(GapReason::Partial, message);
+            break;
+        }
         let shown = format!("{name}/{}", printable(&components.join("/")));
         if let Err(error) = one(reading, &path, &components, &shown) {
             reading.intake.problem(problem(&error));
@@ -46,12 +62,17 @@ fn one(
         })
     };
     match role(components) {
-        Role::Objects => {
+        Role::Objects | Role::Logs => {
             let file = open()?;
             let size = file.metadata().map_or(0, |metadata| metadata.len());
-            reading.objects(shown, Box::new(file), size)
+            let bounded = Bounded::new(file, &reading.budget);
+            reading.objects(shown, Box::new(bounded), size)
         }
-        Role::Log(log) => reading.log(log, shown, &mut open()?),
+        Role::Log(log) => reading.named_file(Whose::Known(log), shown, &mut open()?),
+        Role::LooseLog => {
+            let whose = Whose::ByName(components.to_vec());
+            reading.named_file(whose, shown, &mut open()?)
+        }
         Role::Other => Ok(()),
     }
 }

@@ -1,16 +1,18 @@
 //! Puts together what the inputs hold.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use jiff::Timestamp;
 
+use super::loose_log::LooseLog;
 use super::objects::{Contents, Object, Sorted, sort};
+use super::said::Said;
 use crate::capture::format::Parsed;
 use crate::capture::{
-    Capture, Earlier, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom, Outcome,
-    Previous, Problem, ResourceKind, Scope, SourceType, Text,
+    BundleForm, Capture, Earlier, GapReason, Item, Listing, LogFile, Manifest, MetricsPage,
+    NowFrom, Outcome, Previous, Problem, ResourceKind, Scope, SourceType, Text,
 };
 
 mod looks;
@@ -28,9 +30,14 @@ pub(super) struct Intake {
     logs: BTreeMap<(String, String, String, Previous), LogFile>,
     /// When the captures were taken that the logs are of.
     log_times: BTreeMap<(String, String, String, Previous), Timestamp>,
+    /// Logs whose pod is still to be found.
+    loose_logs: Vec<LooseLog>,
+    /// Bytes of all logs that were taken in.
+    log_bytes: u64,
     metrics: Vec<MetricsPage>,
     problems: Vec<Problem>,
     captures: Vec<Manifest>,
+    bundles: BTreeSet<BundleForm>,
     /// How many documents and logs were understood, whatever they held.
     understood: usize,
 }
@@ -113,7 +120,58 @@ impl Intake {
             log.container.clone(),
             log.previous,
         );
+        self.count(&log.body);
         self.logs.insert(key, log);
+    }
+
+    /// Keeps a log until the pods are known.
+    pub(super) fn loose_log(&mut self, log: LooseLog) {
+        self.count(&log.body);
+        self.loose_logs.push(log);
+    }
+
+    fn count(&mut self, body: &str) {
+        let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
+        self.log_bytes = self.log_bytes.saturating_add(bytes);
+    }
+
+    /// Returns how many bytes of logs were taken in so far.
+    pub(super) const fn log_bytes(&self) -> u64 {
+        self.log_bytes
+    }
+
+    pub(super) fn take_loose_logs(&mut self) -> Vec<LooseLog> {
+        std::mem::take(&mut self.loose_logs)
+    }
+
+    /// Notes which bundles were met.
+    pub(super) fn forms(&mut self, forms: impl IntoIterator<Item = BundleForm>) {
+        self.bundles.extend(forms);
+    }
+
+    /// Takes in what kubectl said in place of objects.
+    pub(super) fn said(&mut self, name: &str, said: Said) {
+        match said {
+            Said::NoneFound => {}
+            Said::Refused {
+                resource,
+                reason,
+                words,
+            } => self.problem(Problem {
+                resource,
+                reason,
+                message: format!("{name}: an error of the API server was saved here: {words}"),
+            }),
+        }
+    }
+
+    /// Returns the JSON of the pods that were kept.
+    pub(super) fn pods(&self) -> impl Iterator<Item = &str> {
+        self.listings
+            .iter()
+            .filter(|listing| listing.resource == ResourceKind::Pod)
+            .flat_map(|listing| listing.items.iter().flatten())
+            .filter_map(|item| self.texts.get(item.text)?.body.get(item.span.clone()))
     }
 
     /// Takes over what one text holds. Of the text, only the objects that are read are kept.
@@ -191,6 +249,7 @@ impl Intake {
         }
         self.metrics.extend(parsed.metrics);
         self.problems.extend(parsed.problems);
+        self.bundles.extend(&parsed.manifest.bundles);
         self.captures.push(parsed.manifest);
     }
 
@@ -248,6 +307,10 @@ impl Intake {
                     // Of two captures the one that was taken later tells how things stand.
                     _ if self.is_one_look(old.listing, listing) => {
                         match (old.version, object.version) {
+                            // The same object, written twice: what a list holds proves more.
+                            (Some(kept), Some(new)) if new == kept => {
+                                self.is_of_list(old.listing) && !self.is_of_list(listing)
+                            }
                             (Some(kept), Some(new)) => new < kept,
                             (Some(_) | None, Some(_) | None) => false,
                         }
@@ -285,11 +348,25 @@ impl Intake {
         self.keep(listing, item);
     }
 
+    fn is_of_list(&self, listing: usize) -> bool {
+        self.listings
+            .get(listing)
+            .is_some_and(|listing| listing.scope == Scope::FileList)
+    }
+
     /// Returns the capture. `paths` are the inputs as the user named them.
     pub(super) fn into_capture(mut self, paths: Vec<String>) -> Capture {
         self.keep_the_newest_look();
+        let mut manifest = manifest(&self.captures, paths);
+        manifest.bundles = self.bundles.into_iter().collect();
+        // A must-gather runs `oc adm inspect` for a part of itself.
+        if manifest.bundles.contains(&BundleForm::MustGather) {
+            manifest
+                .bundles
+                .retain(|form| *form != BundleForm::OcInspect);
+        }
         Capture {
-            manifest: manifest(&self.captures, paths),
+            manifest,
             texts: self.texts,
             listings: self
                 .listings
@@ -299,7 +376,7 @@ impl Intake {
             earlier: self.earlier,
             logs: self.logs.into_values().collect(),
             metrics: self.metrics,
-            problems: self.problems,
+            problems: few(self.problems),
         }
     }
 }
@@ -348,7 +425,36 @@ fn manifest(captures: &[Manifest], paths: Vec<String>) -> Manifest {
             || env!("CARGO_PKG_VERSION").to_owned(),
             |manifest| manifest.tool_version.clone(),
         ),
+        bundles: Vec::new(),
     }
+}
+
+/// How many problems of one kind are told one by one: of a folder with thousands of broken files, the first
+/// are as good as all.
+const TOLD: usize = 20;
+
+/// Keeps the first problems of each kind, and counts the rest.
+fn few(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut counts: BTreeMap<(String, GapReason), usize> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for problem in problems {
+        let key = (problem.resource.clone(), problem.reason);
+        let count = counts.entry(key).or_default();
+        *count = count.saturating_add(1);
+        if *count <= TOLD {
+            kept.push(problem);
+        }
+    }
+    for ((resource, reason), count) in counts {
+        if let Some(more) = count.checked_sub(TOLD).filter(|more| *more > 0) {
+            kept.push(Problem {
+                resource,
+                reason,
+                message: format!("{more} more like these"),
+            });
+        }
+    }
+    kept
 }
 
 /// Overwrites everything but the spans with spaces, and drops what follows the last: a Secret, or what may

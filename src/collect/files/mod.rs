@@ -1,5 +1,6 @@
 //! Reads a [`Capture`] from files: our own captures, what kubectl prints, folders and archives of both,
-//! and container logs.
+//! container logs, and the bundles of `velero debug`, must-gather, `oc adm inspect` and
+//! `kubectl cluster-info dump`.
 //!
 //! ```text
 //! path ─┬─ folder ──► names ─┐
@@ -15,15 +16,20 @@
 mod archive;
 mod bytes;
 mod deep_stack;
+mod dump;
 mod folder;
 mod intake;
 mod json;
+mod log_text;
+mod logs;
+mod loose_log;
 mod names;
 mod objects;
 mod place;
 mod printable;
 mod private;
 mod reading;
+mod said;
 mod transcode;
 mod yaml;
 
@@ -48,9 +54,11 @@ use reading::Reading;
 pub struct Limits {
     /// Bytes of one file of objects, unpacked.
     pub file_bytes: u64,
-    /// Bytes kept of one log; of a longer one, the end is kept.
+    /// Bytes kept of one log; of a longer one, the end is kept, and its first lines.
     pub log_bytes: u64,
-    /// Bytes that one archive or compressed file may unpack to, skipped entries included.
+    /// Bytes kept of all logs.
+    pub all_log_bytes: u64,
+    /// Bytes that all inputs together may hold and unpack to, skipped entries included.
     pub total_bytes: u64,
     /// Entries of one archive or folder.
     pub entries: usize,
@@ -63,6 +71,7 @@ impl Default for Limits {
         Self {
             file_bytes: 1 << 30,
             log_bytes: 64 << 20,
+            all_log_bytes: 512 << 20,
             total_bytes: 4 << 30,
             entries: 100_000,
             yaml_depth: 100,
@@ -87,6 +96,7 @@ pub fn read(
     let mut reading = Reading {
         intake: Intake::default(),
         limits,
+        budget: bytes::Budget::new(limits.total_bytes),
     };
     let mut names = Vec::new();
     for path in paths {
@@ -94,5 +104,5 @@ pub fn read(
         reading.path(path, &name, stdin)?;
         names.push(name);
     }
-    Ok(reading.intake.into_capture(names))
+    Ok(reading.finish(names))
 }

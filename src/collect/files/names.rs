@@ -1,6 +1,6 @@
 //! What the name of a file in a folder or archive says about it.
 
-use crate::capture::Previous;
+use crate::capture::{BundleForm, Previous};
 
 /// What a file is, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,10 @@ pub(super) enum Role {
     Objects,
     /// A container's log.
     Log(LogName),
+    /// Logs of several containers, one after the other, as `kubectl cluster-info dump` writes them.
+    Logs,
+    /// A log of which the name may tell the pod, and nothing else does.
+    LooseLog,
     /// Nothing that is read.
     Other,
 }
@@ -27,9 +31,11 @@ pub(super) struct LogName {
 /// - `*.json`, `*.yaml`, `*.yml`, each also with `.gz`,
 /// - `logs/<namespace>/<pod>/<container>.log` and `<container>.previous.log`,
 /// - `core_v1/<namespace>/<pod>/<container>/<container>.log`, as `velero debug` writes it
-///   (crash-diagnostics v0.4.3),
+///   (crash-diagnostics v0.3.7 and v0.4.3),
 /// - `namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/{current,previous}.log`, as
 ///   `oc adm inspect` writes it,
+/// - `<namespace>/<pod>/logs.txt`, as `kubectl cluster-info dump` writes it,
+/// - other `*.log`, which are joined to a pod by their name: what people save with `kubectl logs`,
 ///
 /// each below any folders. Names that start with a dot are left out: they are the trash of file managers.
 pub(super) fn role(components: &[String]) -> Role {
@@ -39,6 +45,16 @@ pub(super) fn role(components: &[String]) -> Role {
     let Some(name) = components.last() else {
         return Role::Other;
     };
+    if let Some(log) = own_log(components)
+        .or_else(|| velero_debug_log(components))
+        .or_else(|| inspect_log(components))
+    {
+        return Role::Log(log);
+    }
+    // What `oc adm inspect` asks of a container itself: metrics.json is not even JSON.
+    if is_answer_of_container(components) {
+        return Role::Other;
+    }
     let lower = name.to_ascii_lowercase();
     let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
     if [".json", ".yaml", ".yml"]
@@ -47,10 +63,31 @@ pub(super) fn role(components: &[String]) -> Role {
     {
         return Role::Objects;
     }
-    own_log(components)
-        .or_else(|| velero_debug_log(components))
-        .or_else(|| inspect_log(components))
-        .map_or(Role::Other, Role::Log)
+    if plain == "logs.txt" {
+        return Role::Logs;
+    }
+    if is_log_name(name) && !is_log_of_an_operation(components) {
+        return Role::LooseLog;
+    }
+    Role::Other
+}
+
+/// Returns whether a file is called what people call a log that they save.
+pub(super) fn is_log_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
+    plain.ends_with(".log")
+        || plain.ends_with(".log.txt")
+        || (plain.starts_with("node-agent") && plain.ends_with(".txt"))
+}
+
+/// The log of a Backup or Restore, which Velero writes and keeps elsewhere: that of the server, not of an
+/// agent. `velero debug` calls it `backup_<name>.log`, a must-gather has it below `velero.io`.
+fn is_log_of_an_operation(components: &[String]) -> bool {
+    components.iter().any(|name| name == "velero.io")
+        || components
+            .last()
+            .is_some_and(|name| name.starts_with("backup_") || name.starts_with("restore_"))
 }
 
 fn own_log(components: &[String]) -> Option<LogName> {
@@ -100,6 +137,14 @@ fn inspect_log(components: &[String]) -> Option<LogName> {
     }
 }
 
+fn is_answer_of_container(components: &[String]) -> bool {
+    components
+        .iter()
+        .position(|name| name == "namespaces")
+        .and_then(|at| components.get(at..))
+        .is_some_and(|below| matches!(below, [_, _, pods, _, _, _, ..] if pods == "pods"))
+}
+
 fn log_name(namespace: &str, pod: &str, container: &str, previous: Previous) -> LogName {
     LogName {
         namespace: namespace.to_owned(),
@@ -109,13 +154,63 @@ fn log_name(namespace: &str, pod: &str, container: &str, previous: Previous) -> 
     }
 }
 
+/// Returns which program writes files to such a place, if it is one that nobody else uses.
+pub(super) fn form(components: &[String]) -> Option<BundleForm> {
+    let (file, folders) = components.split_last()?;
+    let has = |name: &str| folders.iter().any(|folder| folder == name);
+    if has("kubecapture") || has("core_v1") || has("velero.io_v1") || has("velero.io_v2alpha1") {
+        return Some(BundleForm::VeleroDebug);
+    }
+    if let Some(below) = folders
+        .iter()
+        .position(|folder| folder == "namespaces")
+        .and_then(|at| folders.get(at..))
+    {
+        return match below {
+            [_, _, group, resource]
+                if group == "velero.io"
+                    && (file.strip_suffix(".yaml") == Some(resource)
+                        || resource.ends_with(".velero.io")) =>
+            {
+                Some(BundleForm::MustGather)
+            }
+            [_, _, group, ..] if is_inspected_group(group) => Some(
+                match folders
+                    .iter()
+                    .any(|folder| folder == "clusters" || folder.starts_with("must-gather"))
+                {
+                    true => BundleForm::MustGather,
+                    false => BundleForm::OcInspect,
+                },
+            ),
+            _ => None,
+        };
+    }
+    match folders {
+        [.., _, _] if file == "logs.txt" => Some(BundleForm::ClusterInfoDump),
+        [.., _] if file.starts_with("replication-controllers.") => {
+            Some(BundleForm::ClusterInfoDump)
+        }
+        _ => None,
+    }
+}
+
+/// The folders of a namespace that `oc adm inspect` makes: one per API group, and one for the pods.
+fn is_inspected_group(folder: &str) -> bool {
+    matches!(folder, "core" | "apps" | "pods" | "velero.io" | "batch")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Role, role};
-    use crate::capture::Previous;
+    use super::{Role, form, role};
+    use crate::capture::{BundleForm, Previous};
+
+    fn parts(path: &str) -> Vec<String> {
+        path.split('/').map(str::to_owned).collect()
+    }
 
     fn of(path: &str) -> Role {
-        role(&path.split('/').map(str::to_owned).collect::<Vec<_>>())
+        role(&parts(path))
     }
 
     fn log_of(path: &str) -> (String, Previous) {
@@ -124,7 +219,9 @@ mod tests {
                 format!("{} {} {}", log.namespace, log.pod, log.container),
                 log.previous,
             ),
-            other @ (Role::Objects | Role::Other) => panic!("{other:?}"),
+            other @ (Role::Objects | Role::Logs | Role::LooseLog | Role::Other) => {
+                panic!("{other:?}")
+            }
         }
     }
 
@@ -149,19 +246,87 @@ mod tests {
     }
 
     #[test]
+    fn logs_that_lie_anywhere_are_known_by_their_ending() {
+        for path in [
+            "node-agent-x7k2p.log",
+            "a/node-agent-x7k2p_node-agent.log.gz",
+            "node-agent-x7k2p.txt",
+            "namespaces/ns/logs/node-agent-x7k2p/current.log",
+        ] {
+            assert_eq!(of(path), Role::LooseLog, "{path}");
+        }
+        assert_eq!(of("ns/pod/logs.txt"), Role::Logs);
+    }
+
+    #[test]
     fn files_with_other_names_are_not_read() {
         for path in [
             "README.md",
             "a/notes.txt",
-            "c.log",
             ".git/x.json",
             "a/._x.yaml",
             "x.json.bak",
+            "velero-bundle/backup_nightly.log",
+            "namespaces/ns/velero.io/restores/r/r.log",
+            "namespaces/ns/pods/pod/c/c/metrics.json",
+            "namespaces/ns/pods/pod/c/c/healthz/index.json",
         ] {
             assert_eq!(of(path), Role::Other, "{path}");
         }
-        for path in ["a.json", "b/c.YAML", "d.yml.gz"] {
+        for path in [
+            "a.json",
+            "b/c.YAML",
+            "d.yml.gz",
+            "namespaces/ns/pods/pod/pod.yaml",
+        ] {
             assert_eq!(of(path), Role::Objects, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_bundle_is_known_by_its_folders() {
+        for (path, expected) in [
+            (
+                "velero-bundle/kubecapture/core_v1/velero/pods-202601020304.0000.json",
+                Some(BundleForm::VeleroDebug),
+            ),
+            (
+                "velero.io_v2alpha1/velero/datauploads-2026-01-02T03-04-05Z.0000.json",
+                Some(BundleForm::VeleroDebug),
+            ),
+            (
+                "namespaces/openshift-adp/core/pods.yaml",
+                Some(BundleForm::OcInspect),
+            ),
+            (
+                "quay-io-oadp/clusters/0a1b2c3d/namespaces/openshift-adp/core/pods.yaml",
+                Some(BundleForm::MustGather),
+            ),
+            (
+                "namespaces/openshift-adp/velero.io/datauploads/datauploads.yaml",
+                Some(BundleForm::MustGather),
+            ),
+            (
+                "namespaces/adp/velero.io/datauploads.velero.io/du-1.yaml",
+                Some(BundleForm::MustGather),
+            ),
+            (
+                "namespaces/adp/velero.io/datauploads.yaml",
+                Some(BundleForm::OcInspect),
+            ),
+            (
+                "velero/node-agent-x/logs.txt",
+                Some(BundleForm::ClusterInfoDump),
+            ),
+            (
+                "velero/replication-controllers.json",
+                Some(BundleForm::ClusterInfoDump),
+            ),
+            ("objects/pods.yaml", None),
+            ("logs/velero/node-agent-x/node-agent.log", None),
+            ("logs.txt", None),
+        ] {
+            assert_eq!(form(&parts(path)), expected, "{path}");
         }
     }
 }

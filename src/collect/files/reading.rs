@@ -6,21 +6,24 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use super::bytes::{self, Body, Bounded, Content, NoText};
+use super::bytes::{self, Body, Bounded, Budget, Content, IsDump, NoText};
 use super::deep_stack::on_deep_stack;
 use super::intake::{Intake, Part};
 use super::json::{self, Broken, Found, Shape};
-use super::names::LogName;
+use super::logs::Whose;
+use super::names::is_log_name;
 use super::objects::{self, Contents};
 use super::printable::printable;
-use super::{FilesError, Limits, Place, archive, folder, yaml};
+use super::{FilesError, Limits, Place, archive, folder, log_text, said, yaml};
 use crate::capture::format::{self, FormatError};
-use crate::capture::{GapReason, LogFile, Problem};
+use crate::capture::{BundleForm, GapReason, Problem};
 
 /// A reading under way.
 pub(super) struct Reading<'a> {
     pub(super) intake: Intake,
     pub(super) limits: &'a Limits,
+    /// What the run may still read and unpack.
+    pub(super) budget: Budget,
 }
 
 impl Reading<'_> {
@@ -31,7 +34,8 @@ impl Reading<'_> {
         stdin: &mut dyn Read,
     ) -> Result<(), FilesError> {
         if path == Path::new("-") {
-            return self.stream("standard input", Box::new(stdin), 0);
+            let bounded = Bounded::new(stdin, &self.budget);
+            return self.stream("standard input", Box::new(bounded), 0);
         }
         let unreadable = |source| FilesError::Read {
             path: name.to_owned(),
@@ -50,8 +54,21 @@ impl Reading<'_> {
                 "it is neither a file nor a folder but a pipe, a socket or a device; pipe what it holds to --from -",
             )));
         }
-        let file = fs::File::open(path).map_err(unreadable)?;
-        self.stream(name, Box::new(file), metadata.len())
+        let mut file = fs::File::open(path).map_err(unreadable)?;
+        if metadata.is_file() {
+            let (content, _) = log_text::head_of(&mut file).map_err(unreadable)?;
+            let is_log = match content {
+                Content::Log => true,
+                Content::Text => is_log_name(name) && !may_be_objects(&mut file),
+                Content::Empty | Content::Gzip | Content::Tar | Content::Foreign(_) => false,
+            };
+            if is_log {
+                let whose = Whose::ByName(path_of(path));
+                return self.log_file(whose, name, &mut file, metadata.len());
+            }
+        }
+        let bounded = Bounded::new(file, &self.budget);
+        self.stream(name, Box::new(bounded), metadata.len())
     }
 
     /// Reads a file that the user named: objects, an archive, either one compressed.
@@ -61,9 +78,17 @@ impl Reading<'_> {
         reader: Box<dyn Read + '_>,
         size: u64,
     ) -> Result<(), FilesError> {
-        let (content, reader, size) = self.unpacked(name, reader, size)?;
+        let (content, mut reader, size) = self.unpacked(name, reader, size)?;
         match content {
             Content::Tar => self.archive(name, reader),
+            Content::Log => {
+                let whose = Whose::ByName(path_of(Path::new(name)));
+                self.log(whose, name, &mut reader)
+            }
+            Content::Text if is_log_name(name) && name.ends_with(".gz") => {
+                let whose = Whose::ByName(path_of(Path::new(name)));
+                self.log(whose, name, &mut reader)
+            }
             Content::Empty | Content::Gzip | Content::Foreign(_) | Content::Text => {
                 self.content(name, content, reader, size)
             }
@@ -90,7 +115,7 @@ impl Reading<'_> {
     ) -> Result<(Content, Box<dyn Read + 'r>, u64), FilesError> {
         let unreadable = |source: io::Error| {
             if source.kind() == io::ErrorKind::FileTooLarge {
-                return self.too_large(name, self.limits.total_bytes);
+                return self.all_too_large(name);
             }
             FilesError::Read {
                 path: name.to_owned(),
@@ -102,7 +127,7 @@ impl Reading<'_> {
             return Ok((content, reader, size));
         }
         let decoder = MultiGzDecoder::new(io::BufReader::new(reader));
-        let bounded = Bounded::new(decoder, self.limits.total_bytes);
+        let bounded = Bounded::new(decoder, &self.budget);
         let (content, reader) = bytes::look(Box::new(bounded)).map_err(unreadable)?;
         Ok((content, reader, 0))
     }
@@ -135,6 +160,7 @@ impl Reading<'_> {
             }),
             Content::Gzip => Err(not_text("it is compressed twice")),
             Content::Tar => Err(not_text("it is an archive within an archive or folder")),
+            Content::Log => Err(not_text("it is a log; give it a name that ends in .log")),
             Content::Foreign(what) => Err(not_text(&format!("it is {what}; unpack it first"))),
             Content::Text => {
                 let limit = self.limits.file_bytes;
@@ -143,50 +169,27 @@ impl Reading<'_> {
                         path: name.to_owned(),
                         source,
                     },
-                    NoText::TooLarge => self.too_large(name, limit),
+                    NoText::TooLarge => FilesError::TooLarge {
+                        path: name.to_owned(),
+                        limit,
+                    },
+                    NoText::AllTooLarge => self.all_too_large(name),
                     NoText::Not(what) => not_text(&what),
                 })?;
                 drop(reader);
-                self.body(name, body)
+                match body.is_dump {
+                    IsDump::Yes => self.dump(name, body),
+                    IsDump::No => self.body(name, body),
+                }
             }
         }
     }
 
-    pub(super) fn too_large(&self, name: &str, limit: u64) -> FilesError {
-        FilesError::TooLarge {
+    pub(super) fn all_too_large(&self, name: &str) -> FilesError {
+        FilesError::AllTooLarge {
             path: name.to_owned(),
-            limit: limit.min(self.limits.total_bytes),
+            limit: self.limits.total_bytes,
         }
-    }
-
-    pub(super) fn log(
-        &mut self,
-        log: LogName,
-        name: &str,
-        reader: &mut dyn Read,
-    ) -> Result<(), FilesError> {
-        let (body, cut, failure) =
-            bytes::log(reader, self.limits.log_bytes).map_err(|source| FilesError::Read {
-                path: name.to_owned(),
-                source,
-            })?;
-        if let Some(failure) = failure {
-            let failure = printable(&failure);
-            self.say(
-                GapReason::Partial,
-                format!("{name} was not read to its end: {failure}"),
-            );
-        }
-        self.intake.understand();
-        self.intake.log(LogFile {
-            namespace: log.namespace,
-            pod: log.pod,
-            container: log.container,
-            previous: log.previous,
-            cut,
-            body,
-        });
-        Ok(())
     }
 
     /// Reads a folder or archive: it is an error only if nothing in it was understood.
@@ -201,11 +204,14 @@ impl Reading<'_> {
         if self.intake.understood() > understood {
             return Ok(());
         }
+        if self.budget.is_spent() {
+            return Err(self.all_too_large(name));
+        }
         let first = self.intake.first_problem_since(problems);
         Err(FilesError::Nothing {
             path: name.to_owned(),
             first: first
-                .unwrap_or("no file in it has a name that is read (.yaml, .yml, .json, logs/…)")
+                .unwrap_or("no file in it has a name that is read (.yaml, .yml, .json, .log)")
                 .to_owned(),
         })
     }
@@ -222,6 +228,11 @@ impl Reading<'_> {
     pub(super) fn body(&mut self, name: &str, body: Body) -> Result<(), FilesError> {
         let understood = self.intake.understood();
         let problems = self.intake.problem_count();
+        if let Some(said) = said::instead_of_objects(&body.text) {
+            self.intake.understand();
+            self.intake.said(name, said);
+            return Ok(());
+        }
         if let Some(why) = &body.cut {
             let why = printable(why);
             self.say(
@@ -275,6 +286,10 @@ impl Reading<'_> {
                 self.intake.understand();
                 parts.push(Part::Capture { at, parsed });
                 continue;
+            }
+            // A typed list of these is printed by `kubectl cluster-info dump` only.
+            if found.outline.kind.as_deref() == Some("ReplicationControllerList") {
+                self.intake.forms([BundleForm::ClusterInfoDump]);
             }
             let contents = objects::contents(&text, &found, Place::START);
             first = first.or(self.judge(&shown, &contents, &found));
@@ -334,6 +349,23 @@ impl Reading<'_> {
     }
 }
 
+/// Returns the folders and the name of a file, as far as they are text.
+fn path_of(path: &Path) -> Vec<String> {
+    path.iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Whether a file that is called a log holds objects all the same, by its first word.
+fn may_be_objects(file: &mut fs::File) -> bool {
+    log_text::head_of(file).is_ok_and(|(_, head)| {
+        let head = head.trim_ascii_start();
+        ["{", "apiVersion:", "kind:", "items:", "---"]
+            .iter()
+            .any(|word| head.starts_with(word.as_bytes()))
+    })
+}
+
 /// Whether a path stands for something that the shell has opened, such as the pipe of `<(…)`: it is read to its
 /// end, as standard input is.
 fn is_open_already(path: &Path) -> bool {
@@ -359,7 +391,7 @@ pub(super) fn problem(error: &FilesError) -> Problem {
         FilesError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             GapReason::NotFound
         }
-        FilesError::TooLarge { .. } => GapReason::Partial,
+        FilesError::TooLarge { .. } | FilesError::AllTooLarge { .. } => GapReason::Partial,
         FilesError::Format {
             source: FormatError::Newer { .. },
             ..

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Coverage, Gap, GapReason, Observed, ParentKind, ResourceKind, Snapshot};
+use super::bundles;
 use super::notes::Notes;
 use crate::capture::{Capture, Listing, Outcome, Scope};
 use crate::velero::profile::ConfigMapRead;
@@ -182,6 +183,7 @@ impl Coverages {
 
     /// Notes the gaps that follow from what was not read.
     pub(super) fn gaps(&self, capture: &Capture, snapshot: &Snapshot, notes: &mut Notes) {
+        let bundles = &capture.manifest.bundles;
         for problem in &capture.problems {
             notes.gap(Gap::new(
                 &problem.resource,
@@ -193,9 +195,13 @@ impl Coverages {
         for resource in ResourceKind::ALL {
             if let Some(gap) = self.failure_gap(resource, snapshot) {
                 notes.gap(gap);
-            } else if let Some(gap) = not_in_input(resource, snapshot) {
+            } else if let Some(mut gap) = not_in_input(resource, snapshot) {
+                bundles::explain(&mut gap, resource, bundles, &snapshot.namespace);
                 notes.gap(gap);
             }
+        }
+        for gap in bundles::gaps(bundles, snapshot) {
+            notes.gap(gap);
         }
     }
 

@@ -108,7 +108,7 @@ fn an_archive_that_unpacks_to_too_much_keeps_what_came_before() {
     assert_eq!(
         problems(&capture),
         [
-            "standard input: the archive was not read to its end: it unpacks to more than 4194304 bytes"
+            "standard input: the archive was not read to its end: all inputs together hold more than 4194304 bytes"
         ]
     );
 }
