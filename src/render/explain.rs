@@ -343,6 +343,23 @@ fn slots(
             terminal,
         ));
         lines.extend(holders(&slots.holders, report, terminal, detail));
+        for slot in &slots.logged {
+            let kind = slot.kind.map_or("task", |kind| kind.short_name());
+            let since = match (slot.since, slot.speaks_from) {
+                (Some(since), _) => format!("since {}", time(since)),
+                (None, Some(from)) => format!("since before {}, when the log begins", time(from)),
+                (None, None) => "since before the log begins".to_owned(),
+            };
+            lines.extend(wrap(
+                &Line::new("  ", Style::Plain),
+                &format!(
+                    "{kind}/{} by the node-agent's log, {since}: {}",
+                    slot.name, slot.stage
+                ),
+                Style::Plain,
+                terminal,
+            ));
+        }
     }
     if !task.queue.is_empty() {
         lines.push(Line::new("In the prepare queue:", Style::Strong));

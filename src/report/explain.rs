@@ -15,6 +15,7 @@ use crate::velero::{ObjectRef, Phase, Profile, TaskKind, TaskRef};
 
 mod frees;
 mod gates;
+mod held_up;
 mod story;
 mod subject;
 #[cfg(test)]
@@ -152,6 +153,23 @@ pub struct NodeSlots {
     pub limit_source: LimitSource,
     /// Who holds a slot, by the status of the tasks.
     pub holders: Vec<Holder>,
+    /// Who else took one and did not give it back, by the node-agent's log; empty without a log.
+    pub logged: Vec<LoggedSlot>,
+}
+
+/// An entry of the node-agent's memory that only its log shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedSlot {
+    /// The kind of the task, where the log tells.
+    pub kind: Option<TaskKind>,
+    /// The name of the task.
+    pub name: String,
+    /// When it took the slot; `None` if that was before the log speaks.
+    pub since: Option<Timestamp>,
+    /// How far its data path has come.
+    pub stage: &'static str,
+    /// From when on the log speaks.
+    pub speaks_from: Option<Timestamp>,
 }
 
 /// A task that holds a slot or a place.
@@ -422,14 +440,19 @@ impl Explainer<'_, '_> {
     /// Returns the line of an unfinished task.
     fn line(&self, task: &Task) -> Option<TaskLine> {
         let replay = self.replay.tasks.get(&task.reference)?;
-        let gates = gates::of(self.replay, replay);
+        let mut gates = gates::of(self.replay, replay);
+        let concerns = self.concerns_of(&task.reference, replay.node.as_deref());
+        let held_up = held_up::by(concerns);
+        if let Some(finding) = held_up {
+            held_up::mark(&mut gates, finding);
+        }
         Some(TaskLine {
             task: task.reference.clone(),
             phase: task.phase.clone(),
             node: replay.node.clone(),
             verdict: self.standing(replay),
             closed_gate: closed(&gates),
-            reason: replay.decision.reason.clone(),
+            reason: reason(&gates, held_up, &replay.decision.reason),
             deadline: replay.deadline.clone(),
             eta: None,
         })
@@ -443,7 +466,7 @@ impl Explainer<'_, '_> {
             .or_else(|| task.spec_node.clone());
         let profile =
             replay.map_or_else(|| self.profile_at(node.as_deref()), |replay| replay.profile);
-        let gates = replay
+        let mut gates = replay
             .map(|replay| gates::of(self.replay, replay))
             .unwrap_or_default();
         let now = self.snapshot.taken_at;
@@ -451,7 +474,7 @@ impl Explainer<'_, '_> {
             Some(replay) => replay.phase_since.map(|(at, _)| at),
             None => task.completed,
         };
-        let findings = self
+        let findings: Vec<Concern> = self
             .concerns_of(&task.reference, node.as_deref())
             .into_iter()
             .map(|(role, finding)| Concern {
@@ -459,6 +482,11 @@ impl Explainer<'_, '_> {
                 role,
             })
             .collect();
+        let held_up = held_up::of_rows(&findings);
+        if let Some(finding) = held_up {
+            held_up::mark(&mut gates, finding);
+        }
+        let ways = held_up.map(held_up::frees).unwrap_or_default();
         TaskExplanation {
             task: task.reference.clone(),
             phase: task.phase.clone(),
@@ -473,10 +501,14 @@ impl Explainer<'_, '_> {
             }),
             rules: profile.since,
             closed_gate: closed(&gates),
-            reason: replay.map_or_else(|| ended(task), |replay| replay.decision.reason.clone()),
-            frees: replay
-                .map(|replay| frees::of(self.snapshot, self.replay, replay))
-                .unwrap_or_default(),
+            reason: replay.map_or_else(
+                || ended(task),
+                |replay| reason(&gates, held_up, &replay.decision.reason),
+            ),
+            frees: match replay {
+                Some(replay) if ways.is_empty() => frees::of(self.snapshot, self.replay, replay),
+                Some(_) | None => ways,
+            },
             deadline: replay.and_then(|replay| replay.deadline.clone()),
             eta: None,
             gates,
@@ -510,12 +542,15 @@ impl Explainer<'_, '_> {
             .pools
             .iter()
             .find(|pool| pool.kinds.contains(&kind))?;
-        Some(NodeSlots {
+        let mut slots = NodeSlots {
             node: node.to_owned(),
             limit: pool.limit,
             limit_source: replay.limit.source,
             holders: pool.holders.iter().map(|task| self.holder(task)).collect(),
-        })
+            logged: Vec::new(),
+        };
+        slots.logged = held_up::logged(replay, &slots);
+        Some(slots)
     }
 
     /// Returns what fills the prepare queue, where that is what a task waits for.
@@ -545,6 +580,15 @@ impl Explainer<'_, '_> {
             progress: task.and_then(|task| task.progress),
             started: task.filter(|_| runs).and_then(|task| task.started),
         }
+    }
+}
+
+/// Returns why a task stands where it does: what the diagnosis found out, else what the replay says.
+fn reason(gates: &[GateRow], held_up: Option<&Finding>, decision: &str) -> String {
+    let slot = gates.iter().find(|row| row.gate == GateName::Slot);
+    match (held_up, slot) {
+        (Some(_), Some(row)) => row.reason.clone(),
+        (Some(_) | None, Some(_) | None) => decision.to_owned(),
     }
 }
 

@@ -20,8 +20,8 @@ mod version;
 pub use action::{OutcomeReport, PlanReport};
 pub use diagnosis::{DiagnosisReport, FailOn, FindingRow, Severities};
 pub use explain::{
-    Concern, ExplanationReport, GateName, GateRow, GateState, Holder, NodeSlots, NotFound, Role,
-    Standing, StoryLine, StorySource, Subject, TaskExplanation, TaskLine,
+    Concern, ExplanationReport, GateName, GateRow, GateState, Holder, LoggedSlot, NodeSlots,
+    NotFound, Role, Standing, StoryLine, StorySource, Subject, TaskExplanation, TaskLine,
 };
 pub use filters::Filters;
 pub use head::{Head, NothingRead, SlotLimits, UnreadTasks};

@@ -145,6 +145,25 @@ pub(crate) struct NodeSlots<'a> {
     limit_source: &'static str,
     /// Who holds a slot, by the status of the tasks.
     holders: Vec<Holder<'a>>,
+    /// Who else took one and did not give it back, by the node-agent's log; empty without a log.
+    logged: Vec<LoggedSlot<'a>>,
+}
+
+/// An entry of the node-agent's memory that only its log shows.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoggedSlot<'a> {
+    /// The kind of the task; null where the log does not tell.
+    kind: Option<&'static str>,
+    /// The name of the task.
+    name: Text<'a>,
+    /// When it took the slot; null if that was before the log speaks.
+    since: Option<String>,
+    /// How far its data path has come.
+    stage: &'static str,
+    /// From when on the log speaks.
+    log_speaks_from: Option<String>,
 }
 
 /// A task that holds a slot or a place.
@@ -301,6 +320,19 @@ impl<'a> From<&'a report::NodeSlots> for NodeSlots<'a> {
             limit: slots.limit,
             limit_source: slots.limit_source.as_str(),
             holders: each(&slots.holders),
+            logged: each(&slots.logged),
+        }
+    }
+}
+
+impl<'a> From<&'a report::LoggedSlot> for LoggedSlot<'a> {
+    fn from(slot: &'a report::LoggedSlot) -> Self {
+        Self {
+            kind: slot.kind.map(|kind| kind.as_str()),
+            name: Text(&slot.name),
+            since: slot.since.map(time),
+            stage: slot.stage,
+            log_speaks_from: slot.speaks_from.map(time),
         }
     }
 }

@@ -175,7 +175,29 @@ fn expose(snapshot: &Snapshot, task: &TaskReplay<'_>) -> Vec<String> {
     let name = &task.task.reference.name;
     let mut ways = Vec::new();
     match task.pod {
-        Observed::Seen(_) => ways.push(format!("the mover pod {name} has to run")),
+        Observed::Seen(_) => {
+            let unbound = task.task.reference.kind.is_data_movement()
+                && snapshot
+                    .claim(&snapshot.namespace, name)
+                    .seen()
+                    .is_some_and(|claim| claim.phase != "Bound");
+            if unbound {
+                ways.push(format!(
+                    "PVC {}/{name} has to be bound; then the mover pod has to run",
+                    snapshot.namespace
+                ));
+            } else {
+                ways.push(format!("the mover pod {name} has to run"));
+            }
+        }
+        Observed::Absent if waits_for_a_consumer(snapshot, task) => {
+            let target = task.task.claim.as_ref().map_or_else(String::new, |claim| {
+                format!("PVC {}/{}", claim.namespace, claim.name)
+            });
+            ways.push(format!(
+                "a pod that uses {target}: it is bound only then, and then the node-agent makes the mover pod"
+            ));
+        }
         Observed::Absent => {
             let waits = snapshot
                 .volume_snapshot(&snapshot.namespace, name)
@@ -198,6 +220,17 @@ fn expose(snapshot: &Snapshot, task: &TaskReplay<'_>) -> Vec<String> {
         Observed::Unknown(_) => ways.push("its mover pod could not be read".to_owned()),
     }
     ways
+}
+
+/// Whether a DataDownload waits for a pod to use its target PVC.
+fn waits_for_a_consumer(snapshot: &Snapshot, task: &TaskReplay<'_>) -> bool {
+    task.task.reference.kind == TaskKind::DataDownload
+        && task.task.claim.as_ref().is_some_and(|claim| {
+            snapshot
+                .restored_claim(&claim.namespace, &claim.name)
+                .seen()
+                .is_some_and(|claim| claim.phase != "Bound" && claim.selected_node.is_none())
+        })
 }
 
 fn unasked(task: &TaskReplay<'_>) -> Vec<String> {

@@ -97,6 +97,7 @@ pub(super) fn of(
     mover_pod(&mut story, pod, replay);
     middle(&mut story, replay, profile);
     agent(&mut story, snapshot, replay);
+    volume(&mut story, snapshot);
     events(&mut story, snapshot);
     ending(&mut story);
     let mut lines = story.lines;
@@ -224,6 +225,14 @@ fn mover_pod(story: &mut Story<'_>, pod: Observed<&Pod>, replay: Option<&TaskRep
             format!("mover pod ended: {}{why}", pod.phase),
             StorySource::PodCondition,
             format!("{name} .status.phase, container state"),
+        );
+    }
+    if !pod.has_ended() && !pod.message.is_empty() {
+        story.add(
+            None,
+            format!("the mover pod says: {}", pod.message),
+            StorySource::Field,
+            format!("{name} .status.message"),
         );
     }
     if pod.deletion.is_some() {
@@ -404,8 +413,9 @@ fn logged(name: &str, log: &LogEvidence) -> Vec<(Option<Timestamp>, String)> {
         told.push((
             wait.first,
             format!(
-                "asked for a slot for the first time that the log shows ({} tries up to {})",
+                "asked for a slot for the first time that the log shows ({} {} up to {})",
                 wait.tries,
+                if wait.tries == 1 { "try" } else { "tries" },
                 wait.last
                     .map_or_else(|| "an unknown time".to_owned(), |at| at.to_string())
             ),
@@ -444,6 +454,46 @@ fn logged(name: &str, log: &LogEvidence) -> Vec<(Option<Timestamp>, String)> {
     told
 }
 
+/// Adds the mover pod's volume and the snapshot behind it, while the task waits for them.
+fn volume(story: &mut Story<'_>, snapshot: &Snapshot) {
+    let task = story.task;
+    if !task.reference.kind.is_data_movement() || task.phase != Phase::Accepted {
+        return;
+    }
+    let (namespace, name) = (&task.reference.namespace, &task.reference.name);
+    let source = task
+        .claim
+        .as_ref()
+        .zip(task.snapshot_name.as_ref())
+        .map(|(claim, name)| (&claim.namespace, name));
+    for (namespace, name) in source.into_iter().chain([(namespace, name)]) {
+        let Some(found) = snapshot.volume_snapshot(namespace, name).seen() else {
+            continue;
+        };
+        if found.ready_to_use == Some(true) {
+            continue;
+        }
+        let why = found
+            .error
+            .as_ref()
+            .map_or_else(String::new, |error| format!(": {error}"));
+        story.add(
+            found.created,
+            format!("VolumeSnapshot {namespace}/{name} made, and not ready to use{why}"),
+            StorySource::Field,
+            format!("VolumeSnapshot {namespace}/{name} .status"),
+        );
+    }
+    if let Some(claim) = snapshot.claim(namespace, name).seen() {
+        story.add(
+            claim.created,
+            format!("PVC of the mover pod made; now {}", claim.phase),
+            StorySource::Field,
+            format!("PersistentVolumeClaim {namespace}/{name} .status.phase"),
+        );
+    }
+}
+
 /// Adds the Events about the task, its mover pod, its volume and its snapshot, and about a restore's target.
 fn events(story: &mut Story<'_>, snapshot: &Snapshot) {
     let task = story.task;
@@ -458,7 +508,14 @@ fn events(story: &mut Story<'_>, snapshot: &Snapshot) {
                     .pod
                     .as_ref()
                     .is_some_and(|pod| namespace == pod.namespace && object.name == pod.name));
-        own || target
+        // The snapshot that a DataUpload reads from is in the application's namespace.
+        let source = object.kind == "VolumeSnapshot"
+            && task.snapshot_name.as_ref() == Some(&object.name)
+            && task
+                .claim
+                .as_ref()
+                .is_some_and(|claim| namespace == claim.namespace);
+        own || target || source
     };
     let found: Vec<_> = snapshot
         .events
