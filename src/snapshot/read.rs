@@ -28,6 +28,7 @@ mod bundles;
 mod coverage;
 mod decode_error;
 mod events;
+mod log_faults;
 mod marks;
 mod namespace;
 mod newest;

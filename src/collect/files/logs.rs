@@ -13,6 +13,9 @@ use super::printable::printable;
 use super::reading::Reading;
 use crate::capture::{BundleForm, Capture, Cut, GapReason, LogFile, Problem};
 
+/// A rest of the limit for all logs that is not worth a log: two dozen lines.
+const LEAST: u64 = 4096;
+
 /// Whose log a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
@@ -95,7 +98,7 @@ impl Reading<'_> {
     fn room_for_log(&mut self, name: &str) -> Option<u64> {
         let kept = self.intake.log_bytes();
         let left = self.limits.all_log_bytes.saturating_sub(kept);
-        if left == 0 {
+        if left < LEAST {
             let limit = self.limits.all_log_bytes;
             self.say(
                 GapReason::Partial,

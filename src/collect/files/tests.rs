@@ -1,9 +1,11 @@
 //! Whole readings: every form of input, and every hostile one.
 
 mod archives;
+mod bundles;
 mod forms;
 mod fuzz;
 mod hostile;
+mod logs;
 mod looks;
 
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ use super::super::{
     Container, ContainerState, DaemonSet, Exposing, Gap, GapReason, IsNodeAgent, NodeAgent,
     Observed, Pod, ProfileBasis, ResourceKind, StartLog, Task,
 };
+use super::log_faults;
 use super::notes::{Notes, Who};
 use super::start_log::start_log;
 use super::wire::{ContainerSpec, Obj};
@@ -244,7 +245,15 @@ impl Notes {
         started_at: Option<Timestamp>,
     ) -> Option<LogEvidence> {
         let log = find_log(pod, container, logs, Previous::No)?;
-        let evidence = log_evidence::read(log, started_at)?;
+        let Some(evidence) = log_evidence::read(log, started_at) else {
+            if let Some(gap) = log_faults::no_log_of_velero(log) {
+                self.gap(gap);
+            }
+            return None;
+        };
+        if let Some(gap) = log_faults::mostly_read_over(log, &evidence) {
+            self.gap(gap);
+        }
         if let (LogStart::Missing | LogStart::BeforeAGap, Some(from)) =
             (evidence.start, evidence.speaks_from)
         {

@@ -275,6 +275,13 @@ impl Notes {
         self.time(who, "metadata.creationTimestamp", &meta.creation_timestamp)
     }
 
+    /// Reads `metadata.resourceVersion` as it came; `None` where there is none.
+    pub(super) fn resource_version(&mut self, who: Who<'_>, meta: &Meta<'_>) -> Option<String> {
+        self.loose(who, "metadata.resourceVersion", &meta.resource_version)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    }
+
     /// Reads `metadata.managedFields`; `None` when they are left out or unreadable.
     pub(super) fn managed<'a>(
         &mut self,

@@ -165,7 +165,7 @@ impl Notes {
         Pod {
             key: ObjectKey::new(&meta.namespace, &meta.name),
             uid: meta.uid.owned(),
-            resource_version: meta.resource_version(),
+            resource_version: self.resource_version(who, meta),
             marks: marks(meta),
             labels: meta.labels.owned(),
             created: self.created(who, meta),

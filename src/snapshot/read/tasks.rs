@@ -158,7 +158,7 @@ impl Notes {
                 name: meta.name.owned(),
             },
             uid: meta.uid.owned(),
-            resource_version: meta.resource_version(),
+            resource_version: self.resource_version(who, meta),
             marks: marks(meta),
             created: self.created(who, meta),
             deletion: self.other_time(who, "metadata.deletionTimestamp", &meta.deletion_timestamp),

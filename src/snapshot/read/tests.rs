@@ -9,6 +9,7 @@ use crate::capture::Capture;
 use crate::velero::{Phase, TaskKind};
 
 mod broken;
+mod bundles;
 mod completeness;
 mod objects;
 mod releases;

@@ -280,7 +280,7 @@ pub(super) struct Meta<'a> {
     #[serde(borrow)]
     pub(super) uid: Text<'a>,
     #[serde(borrow)]
-    resource_version: Loose<'a>,
+    pub(super) resource_version: Loose<'a>,
     #[serde(borrow)]
     pub(super) labels: Labels<'a>,
     #[serde(borrow)]
@@ -298,14 +298,6 @@ pub(super) struct Meta<'a> {
 }
 
 impl Meta<'_> {
-    /// Returns the resource version as it came; `None` where there is none.
-    pub(super) fn resource_version(&self) -> Option<String> {
-        match &self.resource_version {
-            Loose::Text(text) if !text.is_empty() => Some(text.clone().into_owned()),
-            Loose::Text(_) | Loose::Absent | Loose::Odd(_) => None,
-        }
-    }
-
     /// Returns the resource version as a number. Kubernetes calls it opaque; where two copies of one
     /// object are in the input, the larger number is the newer copy with every API server there is.
     pub(super) fn version(&self) -> Option<u64> {

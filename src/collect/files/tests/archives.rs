@@ -65,6 +65,13 @@ fn entries_that_would_leave_an_archive_are_refused_by_name() {
     );
     add_kind(&mut builder, "dev.json", b"", tar::EntryType::Char, "");
     add_kind(&mut builder, "fifo.json", b"", tar::EntryType::Fifo, "");
+    add_kind(
+        &mut builder,
+        "sparse.json",
+        b"",
+        tar::EntryType::GNUSparse,
+        "",
+    );
     add(&mut builder, "good.json", data_upload("good", 1).as_bytes());
     let capture = from_bytes(&builder.into_inner().unwrap(), &Limits::default()).unwrap();
     assert_eq!(told(&capture), ["datauploads objects whole: good"]);
@@ -80,6 +87,7 @@ fn entries_that_would_leave_an_archive_are_refused_by_name() {
             "standard input: hard.json: refused: it is a link",
             "standard input: dev.json: refused: it is neither a file nor a folder",
             "standard input: fifo.json: refused: it is neither a file nor a folder",
+            "standard input: sparse.json: refused: it is neither a file nor a folder",
         ]
     );
 }

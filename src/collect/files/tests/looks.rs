@@ -5,7 +5,11 @@ use crate::capture::GapReason;
 
 /// A capture of a time with one DataUpload at so many bytes, and pods.
 fn at(time: &str, bytes: u64, pods: &[&str], scope: &str) -> String {
-    let pods: Vec<String> = pods.iter().map(|name| pod(name)).collect();
+    let namespace = if scope == APP { "app" } else { "velero" };
+    let pods: Vec<String> = pods
+        .iter()
+        .map(|name| pod(name).replace("velero", namespace))
+        .collect();
     format!(
         r#"{{"apiVersion":"velero-slots/v1","kind":"Capture","formatVersion":1,
         "manifest":{{"takenAt":"2026-01-02T{time}Z","nowFrom":"server","namespace":"velero","toolVersion":"0.1.0"}},
