@@ -164,8 +164,7 @@ fn by_name<'p>(
         let is_told = |pod: &&KnownPod| {
             let names_namespace =
                 |text: &str| text == pod.namespace || words(text).any(|word| word == pod.namespace);
-            names_namespace(before.trim_matches(['_', '.', '-']))
-                || path.iter().any(|folder| *folder == pod.namespace)
+            names_namespace(before.trim_matches(['_', '.', '-'])) || path.contains(&pod.namespace)
         };
         let pod = match candidates {
             [only] => only,

@@ -3,6 +3,7 @@
 
 #![expect(
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a test that cannot go on has found something"
 )]
 
@@ -69,8 +70,8 @@ fn diagnose(from: &[&Path]) -> Value {
     args.extend(["--now".to_owned(), NOW.to_owned()]);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let call = call(&args);
-    serde_json::from_str(&call.out)
-        .unwrap_or_else(|error| panic!("{from:?}: {error}: {}", call.err))
+    assert!(!call.out.is_empty(), "{from:?}: {}", call.err);
+    serde_json::from_str(&call.out).expect("a document")
 }
 
 /// The findings, without what follows from what else is in the input.

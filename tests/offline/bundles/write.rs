@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a test that cannot go on has found something"
 )]
 
@@ -136,8 +137,13 @@ fn block(value: &Value, indent: usize, out: &mut String) {
                 let _written = write!(out, "{pad}- {}", text.trim_start());
             }
         }
-        other => {
-            let _written = writeln!(out, "{pad}{other}");
+        scalar @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => {
+            let _written = writeln!(out, "{pad}{scalar}");
         }
     }
 }
@@ -152,7 +158,12 @@ fn nested(value: &Value, indent: usize, out: &mut String) {
             out.push('\n');
             block(value, indent, out);
         }
-        scalar => {
+        scalar @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => {
             let _written = writeln!(out, " {scalar}");
         }
     }

@@ -192,11 +192,10 @@ fn a_log_on_standard_input_is_joined_by_what_it_says() {
 #[test]
 fn a_dump_that_breaks_off_in_a_log_keeps_what_came_before() {
     let text = format!(
-        "{}\n==== START logs for container c of pod velero/p ====\n{LINE}==== END logs for container c of pod velero/p ====\n\
+        "{AGENT}\n==== START logs for container c of pod velero/p ====\n{LINE}==== END logs for container c of pod velero/p ====\n\
          ==== START logs for container c of pod velero/q ====\nRequest log error: the server timed out\n\
          ==== END logs for container c of pod velero/q ====\n\
-         ==== START logs for container c of pod velero/r ====\n\0\0\n\u{1b}[2Jcut of",
-        AGENT
+         ==== START logs for container c of pod velero/r ====\n\0\0\n\u{1b}[2Jcut of"
     );
     let capture = from_bytes(text.as_bytes(), &Limits::default()).unwrap();
     assert_eq!(told(&capture), ["pods objects whole: node-agent-x7k2p"]);
