@@ -119,7 +119,8 @@ pub(super) fn refusal(code: RefusalCode, by: Override, reason: String) -> Refusa
         code,
         node: None,
         tasks: Vec::new(),
-        reason,
+        // The summary of a finding, which many a reason ends with, is a sentence of its own.
+        reason: reason.trim_end_matches('.').to_owned(),
         instead: Vec::new(),
         by,
     }

@@ -84,3 +84,6 @@ pub enum FollowUps {
     /// They are named only (`--no-follow-up`).
     NameOnly,
 }
+
+#[cfg(test)]
+mod tests;

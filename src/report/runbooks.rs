@@ -155,7 +155,8 @@ mod tests {
     #[test]
     fn every_command_of_a_runbook_exists() {
         let ours = [
-            "status", "diagnose", "explain", "replay", "capture", "auth", "version",
+            "status", "diagnose", "explain", "replay", "nudge", "restart", "capture", "auth",
+            "version",
         ];
         let kubectl = [
             "get", "describe", "logs", "patch", "annotate", "delete", "rollout", "label", "top",

@@ -9,6 +9,8 @@ mod commands;
 mod plugin;
 mod rules;
 mod schemas;
+#[cfg(feature = "cli")]
+mod suggestions;
 
 use std::path::Path;
 

@@ -184,6 +184,7 @@ fn finding(
     });
     if busy.is_none() {
         finding.actions.extend(words::restart(
+            case,
             &agents.iter().copied().take(1).collect::<Vec<_>>(),
             "gives the node-agent a new worker; any working node-agent may accept a DataUpload or DataDownload",
         ));

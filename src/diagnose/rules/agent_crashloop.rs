@@ -166,7 +166,7 @@ fn finding(case: &Case<'_, '_>, cause: &'static str, group: &[Crash<'_>]) -> Fin
         .take(words::EVIDENCE_SHOWN)
         .flat_map(|crash| crash.why.evidence.iter().cloned())
         .collect();
-    finding.actions = actions(cause, group);
+    finding.actions = actions(case, cause, group);
     finding
 }
 
@@ -216,7 +216,7 @@ fn summary(cause: &str, group: &[Crash<'_>], tasks: &[TaskRef]) -> String {
     }
 }
 
-fn actions(cause: &str, group: &[Crash<'_>]) -> Vec<Action> {
+fn actions(case: &Case<'_, '_>, cause: &str, group: &[Crash<'_>]) -> Vec<Action> {
     let Some(first) = group.first() else {
         return Vec::new();
     };
@@ -243,11 +243,15 @@ fn actions(cause: &str, group: &[Crash<'_>]) -> Vec<Action> {
             risk: "none".to_owned(),
         });
     }
-    let agents: Vec<&NodeAgent> = group.iter().map(|crash| crash.agent).collect();
-    actions.extend(words::restart(
-        &agents,
-        "once the cause is mended, starts the agent now instead of after its back-off",
-    ));
+    // Memory and eviction are not mended by another start.
+    if cause.starts_with("config-") {
+        let agents: Vec<&NodeAgent> = group.iter().map(|crash| crash.agent).collect();
+        actions.extend(words::restart(
+            case,
+            &agents,
+            "starts the agent now instead of after its back-off: the configuration would let it",
+        ));
+    }
     actions
 }
 

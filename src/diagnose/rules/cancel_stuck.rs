@@ -3,7 +3,7 @@
 use super::{broken, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
-use crate::replay::{CancelState, RequestTime, Situation, TaskReplay};
+use crate::replay::{CancelState, RequestTime, Situation, TaskReplay, Verb};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let overdue = case
@@ -62,16 +62,26 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         let agent = node
             .and_then(|node| case.node(node))
             .and_then(|node| node.agent);
-        finding.actions.extend(agent.and_then(|agent| {
-            words::restart(
-                &[agent],
-                "empties the node-agent's memory: the cancel is looked at anew",
-            )
-        }));
+        // A restart frees a slot; where none is held it only makes the delay of a forced cancel begin again.
+        finding.actions.extend(
+            agent
+                .filter(|_| broken::any_holds(&tasks))
+                .and_then(|agent| {
+                    words::restart(
+                        case,
+                        &[agent],
+                        "empties the node-agent's memory: the cancel is looked at anew",
+                    )
+                }),
+        );
         if finding.actions.is_empty() {
-            finding
-                .actions
-                .extend(tasks.first().map(|task| words::touch(&task.task.reference)));
+            let looked_at = tasks.iter().find(|task| task.decision.verb == Verb::Cancel);
+            finding.actions.extend(looked_at.map(|task| {
+                words::nudge(
+                    [&task.task.reference],
+                    "makes the node-agents look at the cancel again",
+                )
+            }));
         }
         out.findings.push(finding);
     }

@@ -242,6 +242,7 @@ fn finding(
     if holds {
         finding.actions.extend(agent.and_then(|agent| {
             words::restart(
+                case,
                 &[agent],
                 "frees the slot; the ended pod is taken up when the task is resumed",
             )

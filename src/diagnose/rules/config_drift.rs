@@ -166,7 +166,7 @@ fn actions(case: &Case<'_, '_>, stale: &[Stale<'_, '_>]) -> Vec<Action> {
         }],
         _ => {
             let agents: Vec<&NodeAgent> = stale.iter().map(|one| one.agent).collect();
-            words::restart(&agents, effect).into_iter().collect()
+            words::restart(case, &agents, effect).into_iter().collect()
         }
     }
 }

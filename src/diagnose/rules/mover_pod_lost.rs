@@ -97,9 +97,11 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         let agent = node
             .and_then(|node| case.node(node))
             .and_then(|node| node.agent);
-        finding
-            .actions
-            .extend(agent.and_then(|agent| words::restart(&[agent], "then: frees the slot")));
+        finding.actions.extend(
+            agent
+                .filter(|_| broken::any_holds(&tasks))
+                .and_then(|agent| words::restart(case, &[agent], "then: frees the slot")),
+        );
         finding.references = vec!["velero-io/velero#9334", "velero-io/velero#10207"];
         out.findings.push(finding);
     }

@@ -10,10 +10,10 @@ use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{
-    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TaskReplay, TimeFrom, Working, is_healthy,
-    target_pod,
+    LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TaskReplay, TimeFrom, Verb, Working,
+    is_healthy, target_pod,
 };
-use crate::snapshot::{NodeAgent, Pod, Task};
+use crate::snapshot::{Cancel, NodeAgent, Pod, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
@@ -362,7 +362,7 @@ fn stuck(
         )),
         Some(_) | None => {}
     }
-    finding.actions = actions(node);
+    finding.actions = actions(case, node, finding.cause, &waiting);
     finding.references = vec![
         "velero-io/velero#9334",
         "velero-io/velero#9447",
@@ -455,20 +455,42 @@ fn ended_by_metrics(agent: &NodeAgent, pools: &[&Pool<'_>]) -> Vec<Evidence> {
         .collect()
 }
 
-fn actions(node: &NodeReplay<'_>) -> Vec<Action> {
+fn actions(
+    case: &Case<'_, '_>,
+    node: &NodeReplay<'_>,
+    cause: Option<&str>,
+    waiting: &[TaskRef],
+) -> Vec<Action> {
     let Some(agent) = node.agent else {
         return Vec::new();
     };
     let pod = words::quoted(&agent.pod.key.name);
-    let mut actions = vec![Action {
+    let mut actions = Vec::new();
+    // What is proven needs no proof, and behind a blocked worker no look comes.
+    let probed = waiting.iter().find(|task| {
+        matches!(cause, Some("undetermined" | "lost-reconcile"))
+            && case.replay.tasks.get(task).is_some_and(|task| {
+                task.situation == Situation::Ordinary
+                    && task.task.cancel == Cancel::NotRequested
+                    && matches!(task.decision.verb, Verb::Admit | Verb::Unknown)
+            })
+    });
+    actions.extend(probed.map(|task| {
+        words::nudge(
+            [task],
+            "makes the node-agent look at one task again: it moves, or the look shows what holds it",
+        )
+    }));
+    actions.push(Action {
         command: format!(
             "kubectl logs {{ns}} {pod} -c {} > {pod}.log",
             words::quoted(&agent.container)
         ),
         effect: "saves the node-agent's log first: a restart destroys the evidence".to_owned(),
         risk: "none".to_owned(),
-    }];
+    });
     actions.extend(words::restart(
+        case,
         &[agent],
         "empties the node-agent's memory: every slot is free again",
     ));

@@ -60,7 +60,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             .and_then(|node| case.node(node))
             .and_then(|node| node.agent);
         finding.actions.extend(agent.and_then(|agent| {
-            words::restart(&[agent], "empties the node-agent's memory: the task is looked at anew and runs again from Prepared")
+            words::restart(case, &[agent], "empties the node-agent's memory: the task is looked at anew and runs again from Prepared")
         }));
         out.findings.push(finding);
     }

@@ -105,19 +105,15 @@ fn finding(case: &Case<'_, '_>, node: &str, missed: &[Missed<'_, '_>]) -> Findin
     finding.evidence = evidence(case, node, missed);
     finding.actions = vec![
         Action {
-            command: format!(
-                "kubectl annotate pod {{ns}} {} velero-slots/nudged=\"$(date)\" --overwrite",
-                tasks
-                    .iter()
-                    .map(|task| words::quoted(&task.name))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            ),
-            effect: format!(
-                "raises the Update event that was lost; the {} Prepared within seconds",
-                words::verb(several, "task becomes", "tasks become")
-            ),
-            risk: "none: an annotation changes nothing else".to_owned(),
+            risk: "none: an annotation on the mover pod changes nothing else".to_owned(),
+            ..words::nudge(
+                &tasks,
+                &format!(
+                    "raises the Update event that was lost, on the mover {}; the {} Prepared within seconds",
+                    words::verb(several, "pod", "pods"),
+                    words::verb(several, "task becomes", "tasks become")
+                ),
+            )
         },
         Action {
             command: "kubectl velero-slots diagnose {ns}".to_owned(),

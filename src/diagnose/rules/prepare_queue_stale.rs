@@ -221,6 +221,7 @@ fn finding(
         stale.iter().map(|(agent, _)| *agent).take(1).collect()
     };
     finding.actions = words::restart(
+        case,
         &restarted,
         "makes this node-agent count the queue anew; any working node-agent may accept a DataUpload or DataDownload",
     )

@@ -8,10 +8,11 @@ use jiff::Timestamp;
 use crate::diagnose::case::{Case, CouldBe, Inconclusive, Proposals};
 use crate::diagnose::finding::{Action, Evidence, FindingId};
 use crate::diagnose::paste;
+use crate::replay::restart_bill;
 use crate::snapshot::log_evidence::Note;
 use crate::snapshot::{Gap, GapReason, NodeAgent, Pod, Task};
 use crate::velero::profile::{OnRestart, Profile};
-use crate::velero::{ObjectRef, TaskRef};
+use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 /// Names shown in one sentence; the finding itself lists all.
 const NAMES_SHOWN: usize = 3;
@@ -164,16 +165,20 @@ pub(in crate::diagnose) fn show_task(task: &TaskRef) -> Action {
     }
 }
 
-/// The command that makes every node-agent look at a task again: an annotation is an Update event.
-pub(in crate::diagnose) fn touch(task: &TaskRef) -> Action {
+/// The command that makes the node-agents look at some tasks again, by the touch that works for each.
+pub(in crate::diagnose) fn nudge<'t>(
+    tasks: impl IntoIterator<Item = &'t TaskRef>,
+    effect: &str,
+) -> Action {
+    let names: Vec<String> = tasks
+        .into_iter()
+        .map(|task| format!("{}/{}", task.kind, quoted(&task.name)))
+        .collect();
     Action {
-        command: format!(
-            "kubectl annotate {}.velero.io {{ns}} {} velero-slots/touched=\"$(date)\" --overwrite",
-            task.kind.plural(),
-            task.name
-        ),
-        effect: "makes the node-agents look at the task again".to_owned(),
-        risk: "none: nothing but an annotation is written".to_owned(),
+        command: format!("kubectl velero-slots nudge {} {{ns}}", names.join(" ")),
+        effect: effect.to_owned(),
+        risk: "a look runs the expose check again, and can end a task whose pod or volume is gone as Failed"
+            .to_owned(),
     }
 }
 
@@ -210,17 +215,59 @@ pub(in crate::diagnose) fn cancel(all: &[TaskRef], effect: &str, risk: &str) -> 
         .collect()
 }
 
-/// The command that restarts agents by deleting their pods; the DaemonSet makes new ones.
-pub(in crate::diagnose) fn restart(agents: &[&NodeAgent], effect: &str) -> Option<Action> {
-    let first = agents.first()?;
-    let pods: Vec<String> = agents
+/// The command that restarts the agents of some nodes; `None` where that cannot be done: nothing would make a
+/// new pod, or the new one would end at its configuration. Where it would end tasks that could succeed, the
+/// command has `--force`, without which it is refused, and the risk names them.
+pub(in crate::diagnose) fn restart(
+    case: &Case<'_, '_>,
+    agents: &[&NodeAgent],
+    effect: &str,
+) -> Option<Action> {
+    let bills: Vec<_> = agents
         .iter()
-        .map(|agent| quoted(&agent.pod.key.name))
+        .filter_map(|agent| agent.node())
+        .map(|node| restart_bill(case.snapshot, case.replay, node))
+        .filter(|bill| bill.obstacles.is_empty())
         .collect();
+    let first = bills.first()?;
+    let nodes: Vec<String> = bills
+        .iter()
+        .map(|bill| format!("--node {}", quoted(&bill.node)))
+        .collect();
+    let lost: BTreeSet<&TaskRef> = bills
+        .iter()
+        .flat_map(|bill| bill.losses().map(|task| &task.task.reference))
+        .collect();
+    let unread: Vec<&str> = case
+        .refused_kinds()
+        .into_iter()
+        .map(TaskKind::plural)
+        .collect();
+    let mut risk = restart_risk(&first.rules);
+    let mut force = "";
+    if !lost.is_empty() {
+        let lost: Vec<TaskRef> = lost.into_iter().cloned().collect();
+        risk = format!(
+            "ends {}, so it is better to wait for {}; {risk}",
+            tasks(&lost),
+            verb(lost.len(), "it", "them")
+        );
+        force = " --force";
+    }
+    if !unread.is_empty() {
+        risk = format!(
+            "{} could not be read, and what it does to them is not known; {risk}",
+            names(unread.iter().copied())
+        );
+        force = " --force";
+    }
     Some(Action {
-        command: format!("kubectl delete pod {{ns}} {}", pods.join(" ")),
+        command: format!(
+            "kubectl velero-slots restart {}{force} {{ns}}",
+            nodes.join(" ")
+        ),
         effect: effect.to_owned(),
-        risk: restart_risk(&first.profile),
+        risk,
     })
 }
 

@@ -83,16 +83,22 @@ pub(super) fn way<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way
     }
     let cancels = task.task.cancel == Cancel::Requested && task.mover != Mover::InProcess;
     match &task.task.phase {
+        Phase::Canceling if task.decision.verb != Verb::Cancel => Err(canceling(task)),
+        Phase::New | Phase::Accepted | Phase::Prepared | Phase::InProgress | Phase::Canceling
+            if (cancels || task.task.phase == Phase::Canceling)
+                && task.decision.verb == Verb::Cancel =>
+        {
+            Ok(Way {
+                touch: Touch::Task,
+                why: format!("a look carries the cancel out: {}", task.decision.reason),
+                source: TASK_EVENT,
+                expected: Expected::End,
+                for_slot: false,
+                probe: None,
+                warning: None,
+            })
+        }
         Phase::Canceling => Err(canceling(task)),
-        Phase::New | Phase::Prepared | Phase::InProgress if cancels => Ok(Way {
-            touch: Touch::Task,
-            why: format!("a look carries the cancel out: {}", task.decision.reason),
-            source: TASK_EVENT,
-            expected: Expected::End,
-            for_slot: false,
-            probe: None,
-            warning: None,
-        }),
         Phase::New => new(known, task),
         Phase::Accepted => accepted(known, task),
         Phase::Prepared => prepared(known, task),

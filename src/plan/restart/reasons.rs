@@ -6,7 +6,7 @@ use super::super::Known;
 use super::super::common::{has, named, nudge_command, refusal};
 use super::super::model::{Override, Refusal, RefusalCode};
 use crate::diagnose::{Finding, FindingId, NodeVerdict};
-use crate::replay::{RestartBill, RestartObstacle, SlotEntry};
+use crate::replay::{LimitBasis, RestartBill, RestartObstacle, SlotEntry};
 use crate::velero::TaskRef;
 
 /// The bug of v1.15.0 in which a failing pod volume blocks its node-agent for ever
@@ -44,11 +44,19 @@ fn is_mended(known: Known<'_, '_>, finding: &Finding, node: &str) -> bool {
             finding.cause == Some("undetermined") && may_accept(known, finding, node)
         }
         FindingId::PrepareQueueStale => may_accept(known, finding, node),
-        FindingId::ConfigDrift => known
-            .replay
-            .nodes
-            .get(node)
-            .is_some_and(|node| !node.limit.drift.is_empty()),
+        FindingId::ConfigDrift => {
+            known
+                .replay
+                .nodes
+                .get(node)
+                .is_some_and(|node| match node.limit.basis {
+                    LimitBasis::Drifted(_) => true,
+                    LimitBasis::Logged => node.limit.in_force != node.limit.configured_now,
+                    LimitBasis::Proven
+                    | LimitBasis::AssumedUnchanged(_)
+                    | LimitBasis::Unreadable(_) => false,
+                })
+        }
         FindingId::AgentCrashloop => {
             here && finding
                 .cause

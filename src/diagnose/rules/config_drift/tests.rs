@@ -61,7 +61,7 @@ fn only_the_agents_that_are_older_than_the_change_are_named() {
     assert!(
         found[0].actions[0]
             .command
-            .contains("delete pod {ns} node-agent-node-a")
+            .contains("velero-slots restart --node node-a {ns}")
     );
 }
 

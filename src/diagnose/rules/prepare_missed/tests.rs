@@ -28,7 +28,7 @@ fn a_pod_that_runs_for_over_a_minute_beside_an_accepted_task_was_missed() {
     assert!(
         found[0].actions[0]
             .command
-            .starts_with("kubectl annotate pod {ns} du-1 velero-slots/nudged=")
+            .starts_with("kubectl velero-slots nudge DataUpload/du-1 {ns}")
     );
 }
 
@@ -45,7 +45,11 @@ fn tasks_of_one_node_are_one_finding() {
     let found = propose(check, objects).findings;
     assert_eq!(found.len(), 1);
     assert_eq!(task_names(&found[0]), ["du-1", "du-2"]);
-    assert!(found[0].actions[0].command.contains("{ns} du-1 du-2 "));
+    assert!(
+        found[0].actions[0]
+            .command
+            .contains("nudge DataUpload/du-1 DataUpload/du-2 {ns}")
+    );
 }
 
 #[test]
