@@ -24,7 +24,7 @@ pub struct AgentMetrics {
     /// The workers, by kind.
     pub workers: BTreeMap<TaskKind, WorkerMetrics>,
     /// How many tasks of a kind have ended since the process started, by Velero's own counters: DataUploads and
-    /// DataDownloads that succeeded, failed or were cancelled, and PodVolumeBackups.
+    /// DataDownloads that succeeded, failed or were cancelled, and pod volume backups.
     pub ended: BTreeMap<TaskKind, i64>,
 }
 

@@ -117,7 +117,7 @@ pub(super) fn logged(node: &NodeReplay<'_>, slots: &NodeSlots) -> Vec<super::Log
         .collect()
 }
 
-/// Leaves concerns as they are found before they become rows.
+/// As [`by`], of the rows of an answer.
 pub(super) fn of_rows(concerns: &[Concern]) -> Option<&Finding> {
     by(concerns
         .iter()
