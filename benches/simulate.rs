@@ -36,6 +36,17 @@ fn main() {
     }
     group.finish();
     criterion.final_summary();
+    if let Some(peak) = peak() {
+        println!("peak memory of the process, reading the largest input included: {peak} MB");
+    }
+}
+
+/// Returns the largest resident set that this process had, in megabytes, where the system tells.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024 / 1_000_000)
 }
 
 /// Waiting tasks on every node, and one that has finished there.

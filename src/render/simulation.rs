@@ -9,7 +9,9 @@ use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks};
 use super::screen::{Line, Span, Style, rows, wrap, write_lines};
 use super::status::SCREEN_ROWS;
 use super::words::{NONE, age, count};
-use crate::report::{Assumption, NodeOutcome, Outcome, Range, SimulationReport, TaskOutcome};
+use crate::report::{
+    Assumption, Design, NodeOutcome, Outcome, Range, SimulationReport, TaskOutcome,
+};
 
 /// Columns go in this order: IDLE, CALLS, LOST EVENT, LEAK, WASTED, MISSED.
 const COLUMNS: [Column; 10] = [
@@ -80,6 +82,7 @@ pub(super) fn table(
         let text = format!("{} and {more} (use -o wide)", terminal.marks.more());
         top.push(Line::new(&text, Style::Dim));
     }
+    top.extend(later(report, terminal));
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, nodes(report, room, terminal), bottom].concat();
     write_lines(out, &lines, terminal)
@@ -94,6 +97,7 @@ pub(super) fn wide(
     let mut lines = top(report, terminal);
     let all = report.simulation.outcomes.len();
     lines.extend(scenarios(report, all, &WIDE_COLUMNS, Room::Any, terminal));
+    lines.extend(later(report, terminal));
     if let Some(first) = report.simulation.outcomes.first() {
         if !first.nodes.is_empty() {
             lines.push(Line::default());
@@ -208,6 +212,53 @@ fn scenarios(
         }
     }
     table.lines(terminal, room)
+}
+
+/// Says how often higher limits drain later: the timers decide who is next, so they can.
+fn later(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+    let several = report
+        .simulation
+        .outcomes
+        .iter()
+        .any(|outcome| outcome.scenario.design != Design::Upstream);
+    let parts: Vec<String> = report
+        .simulation
+        .outcomes
+        .iter()
+        .filter_map(|outcome| {
+            let compared = outcome.later?;
+            let design = if several {
+                format!("{}, ", outcome.scenario.design.as_str())
+            } else {
+                String::new()
+            };
+            let changes = outcome.scenario.changes();
+            let by = match compared.by.p50 {
+                Some(half) if half == compared.most => format!(" by {}", age(half / 1000)),
+                Some(half) => {
+                    format!(
+                        " by {}, at most {}",
+                        age(half / 1000),
+                        age(compared.most / 1000)
+                    )
+                }
+                None => String::new(),
+            };
+            Some(format!(
+                "{design}{changes} in {} of {} runs{by}",
+                compared.runs, compared.of
+            ))
+        })
+        .collect();
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    wrap(
+        &Line::new("Drains later: ", Style::Dim),
+        &parts.join("; "),
+        Style::Plain,
+        terminal,
+    )
 }
 
 fn scenario_row(outcome: &Outcome) -> [Span; 12] {

@@ -42,6 +42,6 @@ pub use crate::diagnose::{
 };
 pub use crate::replay::{Deadline, DeadlineWhat, Gate, LimitSource, Trigger, Verb};
 pub use crate::simulate::{
-    Assumption, Ending, Eta, NodeOutcome, Outcome, Range, Simulation, TaskOutcome,
+    Assumption, Design, Ending, Eta, NodeOutcome, Outcome, Range, Simulation, TaskOutcome,
 };
 pub use crate::snapshot::{Gap, GapReason, NowFrom, Progress, SourceType};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Filters, Head, Pins};
 use crate::diagnose::{Diagnosis, FindingId};
-use crate::replay::Replay;
-use crate::simulate::{Outcome, Simulation, Trouble};
+use crate::replay::{NodeReplay, Replay};
+use crate::simulate::{Fault, Kinds, Outcome, Simulation, Trouble};
 use crate::snapshot::{Gap, GapReason, Snapshot};
+use crate::velero::TaskRef;
 
 /// The answer of `replay --simulate`.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,8 +90,8 @@ fn show(outcome: &mut Outcome, replay: &Replay<'_>, filters: &Filters) {
     });
 }
 
-/// Returns what a diagnosis supposes to be wrong with the nodes whose tasks wait beside a free slot. Where
-/// it does not know the cause, the slots count as leaked: that is what a restart mends for sure.
+/// Returns what a diagnosis supposes to be wrong with the nodes whose tasks wait beside a free slot, and with
+/// which kinds. What it does not know stays undetermined.
 #[must_use]
 pub fn troubles(replay: &Replay<'_>, diagnosis: &Diagnosis) -> BTreeMap<String, Trouble> {
     diagnosis
@@ -104,15 +105,28 @@ pub fn troubles(replay: &Replay<'_>, diagnosis: &Diagnosis) -> BTreeMap<String, 
         })
         .filter_map(|finding| {
             let node = replay.nodes.get(finding.node.as_deref()?)?;
-            let trouble = match finding.cause {
-                Some("lost-reconcile" | "worker-blocked") => Trouble::LostTimers,
-                Some(_) | None => {
-                    let held = i64::try_from(node.holders().len()).unwrap_or(i64::MAX);
-                    let limit = node.limit.in_force.unwrap_or(1);
-                    Trouble::LeakedSlots(limit.saturating_sub(held).max(0))
-                }
+            let kinds: Kinds = finding.tasks.iter().map(|task| task.kind).collect();
+            let spare = spare(node, &finding.tasks);
+            let fault = match finding.cause {
+                Some("lost-reconcile") => Fault::LostTimers,
+                Some("worker-blocked") => Fault::BlockedWorker,
+                Some("ghost-slot") => Fault::LeakedSlots(spare),
+                Some(_) | None => Fault::Undetermined(spare),
             };
-            Some((node.node.clone(), trouble))
+            Some((node.node.clone(), Trouble { fault, kinds }))
         })
         .collect()
+}
+
+/// How many slots are free by status in a pool where one of these tasks waits; on v1.12 each kind has its own.
+fn spare(node: &NodeReplay<'_>, waiting: &[TaskRef]) -> i64 {
+    node.pools
+        .iter()
+        .filter(|pool| waiting.iter().any(|task| pool.kinds.contains(&task.kind)))
+        .map(|pool| {
+            let held = i64::try_from(pool.holders.len()).unwrap_or(i64::MAX);
+            pool.limit.unwrap_or(1).saturating_sub(held).max(0)
+        })
+        .max()
+        .unwrap_or(0)
 }

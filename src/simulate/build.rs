@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::durations::{Learned, millis, own_remaining};
-use super::model::{Ending, LANES, Model, NEVER, NONE, NodeSpec, Remaining, Start, TaskSpec};
+use super::model::{
+    Ending, LANES, Model, NEVER, NONE, NodeSpec, OnDeadline, Remaining, Start, TaskSpec,
+    lane_of_kind,
+};
 use super::table::Table;
 use super::{Left, Trouble};
 use crate::replay::{
@@ -12,8 +15,8 @@ use crate::replay::{
     Verb, Working, is_healthy,
 };
 use crate::snapshot::{Exposing, Observed, Snapshot};
-use crate::velero::profile::CancelHandling;
-use crate::velero::{DEFAULT_PREPARE_TIMEOUT_SECONDS, Phase, TaskKind, TaskRef};
+use crate::velero::profile::{CancelHandling, FsBackupTimeout};
+use crate::velero::{DEFAULT_PREPARE_TIMEOUT_SECONDS, Phase, Profile, TaskKind, TaskRef};
 
 /// An expired Accepted task is handled after this long from v1.17 on (main
 /// `pkg/controller/data_upload_controller.go`: the delay of 5 minutes, and the look every minute).
@@ -74,7 +77,7 @@ pub(super) fn build<'s>(
         .replay
         .nodes
         .values()
-        .map(|node| node_spec(node, input.troubles, &mut unknown_limits))
+        .map(|node| node_spec(node, input, &mut unknown_limits))
         .collect();
     let mut built = Built {
         model: Model {
@@ -85,10 +88,7 @@ pub(super) fn build<'s>(
             groups: Vec::new(),
             prepare: Vec::new(),
             labelled_beside: 0,
-            prepare_queue: [
-                input.replay.prepare_queue.data_movement.seen(),
-                input.replay.prepare_queue.limit.seen(),
-            ],
+            prepare_queue: input.replay.prepare_queue.data_movement.seen(),
             prepare_timeout_ms: prepare_timeout(input.snapshot),
             requeue_new_ms: requeue_new(input.replay),
         },
@@ -134,7 +134,7 @@ pub(super) fn build<'s>(
 
 fn node_spec(
     node: &NodeReplay<'_>,
-    troubles: &BTreeMap<String, Trouble>,
+    input: &Input<'_, '_>,
     unknown_limits: &mut Vec<String>,
 ) -> NodeSpec {
     let holders = node.holders().len();
@@ -144,7 +144,7 @@ fn node_spec(
         }
         i64::try_from(holders).unwrap_or(i64::MAX).max(1)
     });
-    let trouble = troubles.get(&node.node);
+    let queue = &input.replay.prepare_queue;
     NodeSpec {
         limited_when: node.profile.limited_when,
         requeue_ms: node.profile.requeue_seconds.max(1).saturating_mul(1000),
@@ -155,11 +155,13 @@ fn node_spec(
             Working::No { .. } => false,
         },
         limit,
-        ghosts: match trouble {
-            Some(Trouble::LeakedSlots(entries)) => (*entries).max(0),
-            Some(Trouble::LostTimers) | None => 0,
+        trouble: input.troubles.get(&node.node).copied(),
+        prepare_queue: match queue.by_node.get(&node.node) {
+            Some(Observed::Seen(limit)) => Some(*limit),
+            Some(Observed::Absent) => None,
+            // What one agent reads is what the others read, as long as nothing says otherwise.
+            Some(Observed::Unknown(_)) | None => queue.limit.seen(),
         },
-        lost_timers: matches!(trouble, Some(Trouble::LostTimers)),
     }
 }
 
@@ -184,16 +186,6 @@ fn requeue_new(replay: &Replay<'_>) -> i64 {
         .unwrap_or(5)
         .max(1)
         .saturating_mul(1000)
-}
-
-/// The index of a kind: its lane on a node.
-const fn kind_index(kind: TaskKind) -> u32 {
-    match kind {
-        TaskKind::DataUpload => 0,
-        TaskKind::DataDownload => 1,
-        TaskKind::PodVolumeBackup => 2,
-        TaskKind::PodVolumeRestore => 3,
-    }
 }
 
 /// Why a task is not simulated.
@@ -221,7 +213,7 @@ impl<'s> Input<'_, 's> {
         let node_id = node.and_then(|node| model.node_ids.get(node)).copied();
         // The group's key outlives this look: the name is the snapshot's own.
         let node_name = self.lasting_node(task);
-        let kind = kind_index(task.task.reference.kind);
+        let kind = lane_of_kind(task.task.reference.kind);
         let start = self.start(task)?;
         // Without any agent nobody carries a cancel out.
         let (deadline, what) = if model.nodes.iter().any(|node| node.works) {
@@ -235,7 +227,7 @@ impl<'s> Input<'_, 's> {
             kind,
             start,
             deadline,
-            deadline_what: what,
+            on_deadline: what.map_or(OnDeadline::GoesOn, |what| self.on_deadline(task, what)),
             prepare_deadline: match &task.deadline {
                 Some(Deadline {
                     at,
@@ -393,6 +385,35 @@ impl<'s> Input<'_, 's> {
         }
         Start::Exposes {
             age_ms: age.max(SECOND_MS),
+        }
+    }
+
+    /// An operation timeout cancels the task. That of the file system backup belongs to the server, whose
+    /// release decides; where that is not known, the agents' release does.
+    fn on_deadline(&self, task: &TaskReplay<'_>, what: DeadlineWhat) -> OnDeadline {
+        match what {
+            DeadlineWhat::ItemOperationTimeout | DeadlineWhat::PrepareTimeout => {
+                OnDeadline::Cancels
+            }
+            DeadlineWhat::FsBackupTimeout => {
+                let server = match &self.snapshot.server_version {
+                    Observed::Seen(version) => Profile::of(version).ok(),
+                    Observed::Absent | Observed::Unknown(_) => None,
+                };
+                let profile = server.map_or(task.profile, |(profile, _)| profile);
+                match (profile.fs_backup_timeout, task.task.reference.kind) {
+                    (FsBackupTimeout::CancelsBackups, TaskKind::PodVolumeBackup) => {
+                        OnDeadline::Cancels
+                    }
+                    (
+                        FsBackupTimeout::CancelsBackups | FsBackupTimeout::StopsWaiting,
+                        TaskKind::DataUpload
+                        | TaskKind::DataDownload
+                        | TaskKind::PodVolumeBackup
+                        | TaskKind::PodVolumeRestore,
+                    ) => OnDeadline::GoesOn,
+                }
+            }
         }
     }
 

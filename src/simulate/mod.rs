@@ -21,6 +21,7 @@ mod assumptions;
 mod build;
 mod durations;
 mod engine;
+mod later;
 mod limits;
 mod model;
 mod outcome;
@@ -31,15 +32,18 @@ mod scenario;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 pub use assumptions::Assumption;
 pub use durations::Basis;
+pub use later::Later;
 pub use model::Ending;
 pub use outcome::{NodeOutcome, Outcome, Probes, Range, TaskOutcome};
 pub use risk::{AtRisk, at_risk};
 pub use scenario::{
     Concurrency, Design, GhostSlots, LARGEST_LIMIT, Order, RequeuePrepared, Scenario,
 };
+pub use trouble::{Fault, Kinds, Trouble};
 
 /// How long `GetExposed` of a DataUpload or DataDownload takes: two reads at the API server; assumed.
 pub(crate) const GET_EXPOSED_DATA_MOVEMENT_MILLIS: i64 = 50;
@@ -61,15 +65,6 @@ pub(crate) const ASSUMED_PREPARE_SECONDS: i64 = 30;
 
 /// Runs, where nothing else is asked for and the input is not huge.
 pub const RUNS: u32 = 20;
-
-/// What is supposed to be wrong with a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trouble {
-    /// So many slots are taken by nothing that exists.
-    LeakedSlots(i64),
-    /// Nothing brings its waiting tasks back.
-    LostTimers,
-}
 
 /// What to simulate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,6 +188,7 @@ pub fn simulate(snapshot: &Snapshot, replay: &Replay<'_>, request: &Request) -> 
             outcome
         })
         .collect();
+    later::compare(&built, &mut simulation.outcomes);
     simulation
 }
 

@@ -4,11 +4,22 @@ use std::collections::BTreeMap;
 
 use super::durations::{Group, GroupId};
 use super::table::Table;
-use crate::replay::DeadlineWhat;
+use super::trouble::Trouble;
+use crate::velero::TaskKind;
 use crate::velero::profile::LimitedWhen;
 
 /// Lanes of a node: one worker queue for each kind.
 pub(super) const LANES: u32 = 4;
+
+/// The lane of a kind on its node, 0 to 3.
+pub(super) const fn lane_of_kind(kind: TaskKind) -> u32 {
+    match kind {
+        TaskKind::DataUpload => 0,
+        TaskKind::DataDownload => 1,
+        TaskKind::PodVolumeBackup => 2,
+        TaskKind::PodVolumeRestore => 3,
+    }
+}
 
 /// No node, no group.
 pub(super) const NONE: u32 = u32::MAX;
@@ -114,6 +125,15 @@ pub(super) enum Start {
     Stays(Ending),
 }
 
+/// What the end of a task's time means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnDeadline {
+    /// The task is cancelled.
+    Cancels,
+    /// The server stops waiting for it, and it goes on.
+    GoesOn,
+}
+
 /// A task.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TaskSpec {
@@ -124,7 +144,7 @@ pub(super) struct TaskSpec {
     pub(super) start: Start,
     /// When its operation timeout ends it; [`NEVER`] without one.
     pub(super) deadline: i64,
-    pub(super) deadline_what: Option<DeadlineWhat>,
+    pub(super) on_deadline: OnDeadline,
     /// When its prepare timeout ends it while it is Accepted.
     pub(super) prepare_deadline: i64,
     /// How long an expired task stands before it is Canceled: the delay rule of an Accepted task.
@@ -148,10 +168,10 @@ pub(super) struct NodeSpec {
     pub(super) works: bool,
     /// The concurrency number in force; where it is not known, the number of holders, at least 1.
     pub(super) limit: i64,
-    /// Entries that nothing holds.
-    pub(super) ghosts: i64,
-    /// Its waiting tasks have lost their timers.
-    pub(super) lost_timers: bool,
+    /// What is supposed to be wrong with it.
+    pub(super) trouble: Option<Trouble>,
+    /// The prepare queue of its agent.
+    pub(super) prepare_queue: Option<i64>,
 }
 
 /// The present state.
@@ -166,8 +186,8 @@ pub(super) struct Model {
     pub(super) prepare: Vec<i64>,
     /// Labels of tasks that are not simulated.
     pub(super) labelled_beside: i64,
-    /// The prepare queue in force for DataUploads and DataDownloads, and for pod volumes.
-    pub(super) prepare_queue: [Option<i64>; 2],
+    /// The prepare queue that holds back DataUploads and DataDownloads, which any agent accepts.
+    pub(super) prepare_queue: Option<i64>,
     pub(super) prepare_timeout_ms: i64,
     pub(super) requeue_new_ms: i64,
 }
@@ -188,7 +208,15 @@ impl Model {
         for id in self.tasks.ids() {
             let task = self.tasks.at_mut(id);
             task.deadline = NEVER;
-            task.deadline_what = None;
+            task.on_deadline = OnDeadline::GoesOn;
+        }
+    }
+
+    /// Takes all prepare queues away.
+    pub(super) fn forget_prepare_queues(&mut self) {
+        self.prepare_queue = None;
+        for id in self.nodes.ids() {
+            self.nodes.at_mut(id).prepare_queue = None;
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::build::Built;
 use super::durations::Basis;
 use super::engine::{Tally, run};
+use super::later::Later;
 use super::model::{Ending, LANES, NEVER, NONE, Start};
 use super::random::Chance;
 use super::scenario::{Concurrency, Scenario};
@@ -45,6 +46,10 @@ pub struct Outcome {
     pub scenario: Scenario,
     /// When the last task has ended; of those that end at all.
     pub drained: Range,
+    /// The same by run.
+    pub drained_by_run: Vec<i64>,
+    /// Whether the higher limits of the scenario drain later; only of one that raises limits.
+    pub later: Option<Later>,
     /// `GetExposed` calls made.
     pub calls: Range,
     /// Those after which the slot was refused.
@@ -180,6 +185,8 @@ pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Outcome {
     Outcome {
         scenario: scenario.clone(),
         drained: range(&|tally| tally.drained),
+        drained_by_run: tallies.iter().map(|tally| tally.drained).collect(),
+        later: None,
         calls: range(&|tally| tally.calls),
         wasted: range(&|tally| tally.wasted),
         raced_same_kind: range(&|tally| tally.raced_same_kind),

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Trouble;
 use super::build::{Input, build};
 use super::engine::run;
 use super::model::{Ending, LANES, NONE, Start};
 use super::outcome::{Probes, Setting, limits};
 use super::random::Chance;
 use super::scenario::Scenario;
+use super::{Fault, Trouble};
 
 /// Plays one run for each fault. The fault is put on the node with the most waiting tasks.
 pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Probes {
@@ -35,13 +35,13 @@ pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Probes {
         .and_then(|node| limits(setting.built, scenario).get(node).copied())
         .unwrap_or(1);
     Probes {
-        stuck_by_leaked_slots: stuck(setting, scenario, node, Trouble::LeakedSlots(limit)),
-        stuck_by_lost_events: stuck(setting, scenario, node, Trouble::LostTimers),
+        stuck_by_leaked_slots: stuck(setting, scenario, node, Fault::LeakedSlots(limit)),
+        stuck_by_lost_events: stuck(setting, scenario, node, Fault::LostTimers),
     }
 }
 
 /// Counts the tasks of a node that wait for ever, or until their deadline, because of a fault.
-fn stuck(setting: &Setting<'_, '_>, scenario: &Scenario, node: u32, trouble: Trouble) -> i64 {
+fn stuck(setting: &Setting<'_, '_>, scenario: &Scenario, node: u32, fault: Fault) -> i64 {
     let model = &setting.built.model;
     let Some(name) = usize::try_from(node)
         .ok()
@@ -49,7 +49,7 @@ fn stuck(setting: &Setting<'_, '_>, scenario: &Scenario, node: u32, trouble: Tro
     else {
         return 0;
     };
-    let troubles = BTreeMap::from([(name.clone(), trouble)]);
+    let troubles = BTreeMap::from([(name.clone(), Trouble::of_all_kinds(fault))]);
     let input = Input {
         snapshot: setting.snapshot,
         replay: setting.replay,
@@ -58,7 +58,7 @@ fn stuck(setting: &Setting<'_, '_>, scenario: &Scenario, node: u32, trouble: Tro
     // Only that node, and without deadlines: the question is whether anything else ends the wait.
     let mut faulty = build(&input, &|task| task.node.as_deref() == Some(name.as_str()));
     faulty.model.forget_deadlines();
-    faulty.model.prepare_queue = [None, None];
+    faulty.model.forget_prepare_queues();
     let tally = run(
         &faulty.model,
         scenario,

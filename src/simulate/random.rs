@@ -23,14 +23,23 @@ pub(super) enum Question {
 
 /// The chance of one run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chance(u64);
+pub(super) struct Chance {
+    bits: u64,
+    run: u32,
+}
 
 impl Chance {
     /// The chance of run `run` under a seed.
     pub(super) fn of(seed: u64, run: u32) -> Self {
-        Self(mix(
-            seed ^ mix(u64::from(run).wrapping_add(0x5851_F42D_4C95_7F2D))
-        ))
+        Self {
+            bits: mix(seed ^ mix(u64::from(run).wrapping_add(0x5851_F42D_4C95_7F2D))),
+            run,
+        }
+    }
+
+    /// Returns the number of the run.
+    pub(super) const fn run(self) -> u32 {
+        self.run
     }
 
     /// Draws a number from 0 up to and without `below`; 0 where `below` is not above 0.
@@ -44,7 +53,7 @@ impl Chance {
             Question::NewPhase => 6,
             Question::Ending => 7,
         };
-        let bits = mix(self.0 ^ mix((u64::from(about) << 8) | code));
+        let bits = mix(self.bits ^ mix((u64::from(about) << 8) | code));
         let bits = i64::try_from(bits >> 1).unwrap_or(0);
         if below <= 0 { 0 } else { bits % below }
     }

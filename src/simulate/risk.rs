@@ -50,7 +50,7 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
     };
     let mut built = build(&input, &of_these);
     // Tasks elsewhere are not played, so what they do to the prepare queue is not known here.
-    built.model.prepare_queue = [None, None];
+    built.model.forget_prepare_queues();
     if built.learned.finished < ENOUGH || built.model.knows_no_duration() {
         return None;
     }

@@ -41,8 +41,11 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         &read.pins,
     );
     ui.say_unmatched(&report.head);
-    // The only view that shows it.
-    if args.output.output == OutputFormat::Wide {
+    // The only views that show it.
+    if matches!(
+        args.output.output,
+        OutputFormat::Wide | OutputFormat::Json | OutputFormat::Yaml
+    ) {
         let troubles = troubles(&replayed, &diagnosis);
         report = report.with_forecast(&forecast(&read.snapshot, &replayed, &troubles));
     }

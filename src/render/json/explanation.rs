@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::eta::Eta;
 use super::text::Text;
 use super::v1::{
     API_VERSION, Competing, Deadline, Decision, Finding, Gap, Object, Source, Task, each, time,
@@ -69,6 +70,8 @@ pub(crate) struct TaskLine<'a> {
     reason: Text<'a>,
     /// When it ends by itself at the latest.
     deadline: Option<Deadline>,
+    /// When it is expected to end; null where nothing says how long a task takes.
+    eta: Option<Eta>,
 }
 
 /// One task, told in full.
@@ -100,6 +103,8 @@ pub(crate) struct TaskExplanation<'a> {
     frees: Vec<Text<'a>>,
     /// When it ends by itself at the latest.
     deadline: Option<Deadline>,
+    /// When it is expected to end; null for a final task, and where nothing says how long a task takes.
+    eta: Option<Eta>,
     /// The gates in Velero's order; empty for a final task and for one that the agents pass over.
     gates: Vec<Gate<'a>>,
     /// What a look now would decide; null for a final task.
@@ -274,6 +279,7 @@ impl<'a> From<&'a report::TaskLine> for TaskLine<'a> {
             closed_gate: line.closed_gate.map(report::GateName::as_str),
             reason: Text(&line.reason),
             deadline: line.deadline.as_ref().map(Deadline::from),
+            eta: line.eta.as_ref().map(Eta::from),
         }
     }
 }
@@ -292,6 +298,7 @@ impl<'a> From<&'a report::TaskExplanation> for TaskExplanation<'a> {
             reason: Text(&told.reason),
             frees: told.frees.iter().map(|text| Text(text)).collect(),
             deadline: told.deadline.as_ref().map(Deadline::from),
+            eta: told.eta.as_ref().map(Eta::from),
             gates: each(&told.gates),
             decision: told.decision.as_ref().map(Decision::from),
             slots: told.slots.as_ref().map(NodeSlots::from),

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 pub(crate) mod action;
 mod escape;
+mod eta;
 pub(crate) mod explanation;
 pub(crate) mod simulation;
 mod text;

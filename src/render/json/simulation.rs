@@ -92,6 +92,9 @@ pub(crate) struct Scenario<'a> {
     what_if: String,
     /// When the last task that ends at all has ended, in seconds from takenAt.
     drain_seconds: Range,
+    /// Whether the higher limits drain later than the present ones, run by run; null where no limit is raised,
+    /// or another thing differs too.
+    later_than_present: Option<Later>,
     /// `GetExposed` calls.
     get_exposed: Calls,
     /// Slot-seconds that were free while a task waited in the same pool.
@@ -110,6 +113,21 @@ pub(crate) struct Scenario<'a> {
     nodes: Vec<Node<'a>>,
     /// The tasks, in order.
     tasks: Vec<TaskRow<'a>>,
+}
+
+/// How often and by how much a scenario drains later, with the same timers and durations.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Later {
+    /// In how many runs.
+    runs: usize,
+    /// Of how many.
+    of_runs: usize,
+    /// By how many seconds, in those runs; null where there are none.
+    by_seconds: Range,
+    /// By how many seconds at most.
+    most_seconds: i64,
 }
 
 /// `GetExposed` calls.
@@ -141,7 +159,7 @@ pub(crate) struct Ending {
 
 /// Every way in which a task can end or not.
 #[cfg(test)]
-const ENDINGS: [&str; 11] = [
+pub(super) const ENDINGS: [&str; 11] = [
     "completed",
     "deadline-waiting",
     "deadline-running",
@@ -264,6 +282,12 @@ impl<'a> From<&'a report::Outcome> for Scenario<'a> {
             design: outcome.scenario.design.as_str(),
             what_if: outcome.scenario.changes(),
             drain_seconds: seconds(outcome.drained),
+            later_than_present: outcome.later.map(|later| Later {
+                runs: later.runs,
+                of_runs: later.of,
+                by_seconds: seconds(later.by),
+                most_seconds: later.most / 1000,
+            }),
             get_exposed: Calls {
                 made: outcome.calls.into(),
                 wasted: outcome.wasted.into(),

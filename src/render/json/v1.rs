@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::eta::TaskOfNode;
 use super::text::Text;
 use crate::report;
 use crate::velero;
@@ -204,9 +205,9 @@ pub(crate) struct Node<'a> {
     /// How long the oldest waiting task waits.
     oldest_wait_seconds: Option<i64>,
     /// Tasks that hold a slot, by the evidence of the objects.
-    holders: Vec<Task<'a>>,
+    holders: Vec<TaskOfNode<'a>>,
     /// Tasks that would take one.
-    waiting: Vec<Task<'a>>,
+    waiting: Vec<TaskOfNode<'a>>,
     /// The verdict of the node.
     #[cfg_attr(test, schemars(extend("enum" = ["unknown", "no-agent", "stuck", "degraded", "queued", "busy", "idle"])))]
     verdict: &'static str,
@@ -560,16 +561,8 @@ impl<'a> From<&'a report::NodeRow> for Node<'a> {
                 new: node.tasks.new,
             },
             oldest_wait_seconds: node.oldest_wait_seconds,
-            holders: node
-                .holders
-                .iter()
-                .map(|row| Task::from(&row.task))
-                .collect(),
-            waiting: node
-                .waiting
-                .iter()
-                .map(|row| Task::from(&row.task))
-                .collect(),
+            holders: each(&node.holders),
+            waiting: each(&node.waiting),
             verdict: node.verdict.as_str(),
         }
     }

@@ -3,60 +3,66 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// New tasks that ask at the prepare queue. A DataUpload or DataDownload is looked at by every agent, each
-/// with its own timer, so its looks come as many times more often.
-#[derive(Clone, Debug, Default)]
+/// New tasks that ask at the prepare queue, by the number that holds them back. The first gate is that of
+/// the DataUploads and DataDownloads: each is looked at by every agent, each with its own timer, so its
+/// looks come as many times more often. The others are those of pod volumes, whose own agent looks.
+#[derive(Clone, Debug)]
 pub(super) struct Asking {
-    any: BTreeSet<(i64, u32)>,
-    own: BTreeSet<(i64, u32)>,
-    any_period: i64,
-    pub(super) own_period: i64,
+    gates: Vec<Gate>,
+    pub(super) period: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Gate {
+    period: i64,
+    tasks: BTreeSet<(i64, u32)>,
 }
 
 impl Asking {
-    /// Makes the gate of a cluster with so many agents, each of which looks once in a period.
-    pub(super) fn every(period: i64, agents: i64) -> Self {
+    /// Makes so many gates in a cluster with so many agents, each of which looks once in a period.
+    pub(super) fn every(period: i64, agents: i64, gates: usize) -> Self {
+        let period = period.max(1);
+        let gate = |period| Gate {
+            period,
+            tasks: BTreeSet::new(),
+        };
+        let first = gate((period / agents.max(1)).max(1));
+        let others = std::iter::repeat_with(|| gate(period));
         Self {
-            any: BTreeSet::new(),
-            own: BTreeSet::new(),
-            any_period: (period / agents.max(1)).max(1),
-            own_period: period.max(1),
+            gates: std::iter::once(first).chain(others).take(gates).collect(),
+            period,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.any.is_empty() && self.own.is_empty()
+        self.gates.iter().all(|gate| gate.tasks.is_empty())
     }
 
-    pub(super) fn join(&mut self, any_agent: bool, phase: i64, task: u32) {
-        if any_agent {
-            self.any.insert((phase % self.any_period, task));
-        } else {
-            self.own.insert((phase % self.own_period, task));
+    pub(super) fn join(&mut self, gate: usize, phase: i64, task: u32) {
+        if let Some(gate) = self.gates.get_mut(gate) {
+            gate.tasks.insert((phase % gate.period, task));
         }
     }
 
-    pub(super) fn leave(&mut self, any_agent: bool, phase: i64, task: u32) {
-        if any_agent {
-            self.any.remove(&(phase % self.any_period, task));
-        } else {
-            self.own.remove(&(phase % self.own_period, task));
+    pub(super) fn leave(&mut self, gate: usize, phase: i64, task: u32) {
+        if let Some(gate) = self.gates.get_mut(gate) {
+            gate.tasks.remove(&(phase % gate.period, task));
         }
     }
 
     /// Returns when the next of them asks, and which; of those before an open gate.
-    pub(super) fn next(&self, now: i64, [any, own]: [bool; 2]) -> Option<(i64, u32)> {
-        let first = |ring: &BTreeSet<(i64, u32)>, period: i64| {
-            let here = now.rem_euclid(period);
-            let (phase, task) = ring.range((here, 0)..).next().or_else(|| ring.first())?;
-            Some((now + (phase - here).rem_euclid(period), *task))
-        };
-        let any = first(&self.any, self.any_period).filter(|_| any);
-        let own = first(&self.own, self.own_period).filter(|_| own);
-        match (any, own) {
-            (Some(any), Some(own)) => Some(any.min(own)),
-            (any, own) => any.or(own),
-        }
+    pub(super) fn next(&self, now: i64, is_open: &dyn Fn(usize) -> bool) -> Option<(i64, u32)> {
+        self.gates
+            .iter()
+            .enumerate()
+            .filter(|(number, gate)| !gate.tasks.is_empty() && is_open(*number))
+            .filter_map(|(_, gate)| {
+                let here = now.rem_euclid(gate.period);
+                let next = gate.tasks.range((here, 0)..).next();
+                let (phase, task) = next.or_else(|| gate.tasks.first())?;
+                Some((now + (phase - here).rem_euclid(gate.period), *task))
+            })
+            .min()
     }
 }
 
@@ -70,11 +76,26 @@ impl Exposers {
         Self(nodes.map(|(rank, node)| Reverse((0, rank, node))).collect())
     }
 
-    /// Takes the node whose worker is free first; returns it and when its worker begins.
-    pub(super) fn take(&mut self, now: i64, expose: i64) -> Option<(u32, i64)> {
-        let Reverse((free, rank, node)) = self.0.pop()?;
-        let begin = free.max(now);
-        self.0.push(Reverse((begin + expose, rank, node)));
-        Some((node, begin))
+    /// Takes the node whose worker is free first, of those that would accept a task; returns it and when
+    /// its worker begins.
+    pub(super) fn take(
+        &mut self,
+        now: i64,
+        expose: i64,
+        accepts: &dyn Fn(u32) -> bool,
+    ) -> Option<(u32, i64)> {
+        let mut passed = Vec::new();
+        let mut taken = None;
+        while let Some(Reverse((free, rank, node))) = self.0.pop() {
+            if accepts(node) {
+                let begin = free.max(now);
+                passed.push(Reverse((begin + expose, rank, node)));
+                taken = Some((node, begin));
+                break;
+            }
+            passed.push(Reverse((free, rank, node)));
+        }
+        self.0.extend(passed);
+        taken
     }
 }

@@ -1,7 +1,9 @@
 //! Tests of the simulation.
 
+mod faults;
 mod page;
 mod properties;
+mod reported;
 mod traces;
 
 use serde_json::{Value, json};
@@ -164,7 +166,10 @@ fn a_leaked_slot_leaves_tasks_stuck_under_every_design_and_lost_timers_unless_re
 
 #[test]
 fn a_restart_buys_what_the_ghost_slots_took() {
-    let troubles = BTreeMap::from([("node-a".to_owned(), Trouble::LeakedSlots(1))]);
+    let troubles = BTreeMap::from([(
+        "node-a".to_owned(),
+        Trouble::of_all_kinds(Fault::LeakedSlots(1)),
+    )]);
     let request = Request {
         troubles,
         ..scenarios(vec![

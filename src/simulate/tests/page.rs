@@ -21,16 +21,16 @@ fn seed_story() -> String {
     let mut text = "| what is wrong | design | drained in | calls | wasted | slot idle | miss their deadline | would wait for ever |\n|---|---|---|---|---|---|---|---|\n".to_owned();
     for story in STORIES {
         let trouble = match story {
-            "every slot leaked" => Some(Trouble::LeakedSlots(1)),
+            "every slot leaked" => Some(Fault::LeakedSlots(1)),
             "after a restart of the agents" => None,
-            _ => Some(Trouble::LostTimers),
+            _ => Some(Fault::LostTimers),
         };
         let troubles: BTreeMap<String, Trouble> = trouble
             .map(|trouble| {
                 replay
                     .nodes
                     .keys()
-                    .map(|node| (node.clone(), trouble))
+                    .map(|node| (node.clone(), Trouble::of_all_kinds(trouble)))
                     .collect()
             })
             .unwrap_or_default();
@@ -49,8 +49,10 @@ fn seed_story() -> String {
         for outcome in &outcomes {
             let probes = outcome.probes.unwrap();
             let for_ever = match trouble {
-                Some(Trouble::LeakedSlots(_)) => probes.stuck_by_leaked_slots,
-                Some(Trouble::LostTimers) => probes.stuck_by_lost_events,
+                Some(Fault::LeakedSlots(_)) => probes.stuck_by_leaked_slots,
+                Some(Fault::LostTimers | Fault::BlockedWorker | Fault::Undetermined(_)) => {
+                    probes.stuck_by_lost_events
+                }
                 None => outcome.stuck.p50.unwrap(),
             };
             writeln!(
@@ -89,6 +91,42 @@ fn races() -> String {
                 range(outcome.wasted, plain),
                 range(outcome.raced_same_kind, plain),
                 range(outcome.raced_other_kind, plain),
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+/// How often and by how much a higher limit drains later, over many seeds.
+fn later() -> String {
+    let mut text = "| state | limit | drains later | by: median | by: p90 | at most | of a drain of |\n|---|---|---|---|---|---|---|\n".to_owned();
+    for trace in ["every-night", "first-night", "two-kinds"] {
+        let (snapshot, _) = state_of(trace, 10);
+        let replay = replay(&snapshot, ReplayOptions::default());
+        let at = |limit| Scenario {
+            concurrency: Concurrency::Everywhere(limit),
+            ..Scenario::default()
+        };
+        let request = Request {
+            scenarios: vec![Scenario::default(), at(3), at(4)],
+            runs: Some(200),
+            ..Request::default()
+        };
+        let outcomes = simulate(&snapshot, &replay, &request).outcomes;
+        for outcome in &outcomes[1..] {
+            let found = outcome.later.unwrap();
+            let of = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), minutes);
+            writeln!(
+                text,
+                "| {trace} | 2, {} | {} of {} seeds | {} | {} | {} | {} |",
+                outcome.scenario.changes(),
+                found.runs,
+                found.of,
+                of(found.by.p50),
+                of(found.by.p90),
+                of(Some(found.most).filter(|_| found.runs > 0)),
+                of(outcomes[0].drained.p50),
             )
             .unwrap();
         }
@@ -142,7 +180,9 @@ fn renewed(page: &str) -> String {
     for (name, table) in [
         ("seed", seed_story()),
         ("races", races()),
+        ("later", later()),
         ("traces", table()),
+        ("reported", super::reported::table()),
     ] {
         let begin = format!("<!-- {name} -->\n");
         let from = page.find(&begin).unwrap() + begin.len();

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use crate::capture::Capture;
 use crate::replay::{ReplayOptions, replay};
-use crate::simulate::outcome::rank;
+use crate::simulate::durations::{Group, GroupId};
+use crate::simulate::model::{Remaining, Start};
+use crate::simulate::outcome::{Setting, rank};
 use std::fmt::Write as _;
 
 use crate::simulate::*;
@@ -151,12 +153,60 @@ struct Errors {
     rest: i64,
 }
 
-fn errors(trace: &str, percent: usize) -> Errors {
+/// How far off the prediction was, and how far one that knows how long each task takes: what is left is the
+/// order of the timers, which nobody can know.
+fn errors(trace: &str, percent: usize) -> (Errors, Errors) {
     let (snapshot, tonight) = state_of(trace, percent);
     let now = snapshot.taken_at;
     let replay = replay(&snapshot, ReplayOptions::default());
     let answer = simulate(&snapshot, &replay, &Request::default());
-    let outcome = &answer.outcomes[0];
+    let predicted = compare(&answer.outcomes[0], &tonight, now);
+    let known = knowing_durations(&snapshot, &replay, &tonight);
+    (predicted, compare(&known, &tonight, now))
+}
+
+/// Simulates with the durations that the tasks then had.
+fn knowing_durations(snapshot: &Snapshot, replay: &Replay<'_>, tonight: &[Value]) -> Outcome {
+    let troubles = BTreeMap::new();
+    let input = build::Input {
+        snapshot,
+        replay,
+        troubles: &troubles,
+    };
+    let mut built = build::build(&input, &|_| true);
+    let now = snapshot.taken_at;
+    for (index, task) in built.tasks.iter().enumerate() {
+        let real = tonight
+            .iter()
+            .find(|real| real["metadata"]["name"] == task.name)
+            .unwrap();
+        let (start, end) = (
+            time(real, "startTimestamp"),
+            time(real, "completionTimestamp"),
+        );
+        let spec = built.model.tasks.at_mut(u32::try_from(index).unwrap());
+        if start <= now {
+            let left = end.duration_since(now).as_millis();
+            spec.start = Start::Holds(Remaining::Known(left.try_into().unwrap()));
+        }
+        spec.group = GroupId::try_from(built.model.groups.len()).unwrap();
+        let whole = end.duration_since(start).as_millis();
+        built.model.groups.push(Group {
+            basis: Basis::SameVolume,
+            samples: vec![whole.try_into().unwrap()],
+        });
+    }
+    let setting = Setting {
+        built: &built,
+        snapshot,
+        replay,
+        seed: 0,
+        runs: RUNS,
+    };
+    crate::simulate::outcome::of(&setting, &Scenario::default())
+}
+
+fn compare(outcome: &Outcome, tonight: &[Value], now: Timestamp) -> Errors {
     let waited: Vec<&TaskOutcome> = outcome
         .tasks
         .iter()
@@ -209,21 +259,24 @@ fn minutes(seconds: i64) -> String {
 
 /// The table of the page.
 pub(super) fn table() -> String {
-    let mut text = "| trace | ended | waiting | start: median | start: p90 | turn: median | turn: p90 | drained |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| trace | ended | waiting | start: median | start: p90 | durations known: median | durations known: p90 | turn: median | turn: p90 | drained | durations known: drained |\n|---|---|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for trace in TRACES {
         for percent in MOMENTS {
-            let errors = errors(trace, percent);
+            let (errors, known) = errors(trace, percent);
             let of = |errors: &[i64], percent| minutes(rank(errors, percent).unwrap());
             writeln!(
                 text,
-                "| {trace} | {percent} % | {} | {} | {} | {} | {} | {} of {} |",
+                "| {trace} | {percent} % | {} | {} | {} | {} | {} | {} | {} | {} of {} | {} |",
                 errors.tasks,
                 of(&errors.start, 50),
                 of(&errors.start, 90),
+                of(&known.start, 50),
+                of(&known.start, 90),
                 of(&errors.turn, 50),
                 of(&errors.turn, 90),
                 minutes(errors.drained),
                 minutes(errors.rest),
+                minutes(known.drained),
             )
             .unwrap();
         }

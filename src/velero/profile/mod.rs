@@ -79,6 +79,8 @@ pub struct Profile {
     pub agent_label: AgentLabel,
     /// What a PodVolumeRestore does when its target pod can never be ready.
     pub bad_restore_target: BadRestoreTarget,
+    /// What the server does to the PodVolumeBackups of a Backup whose `--fs-backup-timeout` has passed.
+    pub fs_backup_timeout: FsBackupTimeout,
 }
 
 /// Which tasks share one concurrency limit.
@@ -303,6 +305,16 @@ pub enum BadRestoreTarget {
     Waits,
     /// It ends as Failed, "Pod for this PVR is not ready" (main `pod_volume_restore_controller.go`).
     Fails,
+}
+
+/// What the server does when `--fs-backup-timeout` has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FsBackupTimeout {
+    /// It stops waiting; the tasks go on (v1.12 to v1.18.2).
+    StopsWaiting,
+    /// It asks for the cancel of the unfinished PodVolumeBackups, "Cancel PVB on pod volume timeout" (main
+    /// `pkg/podvolume/backupper.go`). PodVolumeRestores go on.
+    CancelsBackups,
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What the v1.12 releases do: the base of everything, and two patch releases.
 
 use super::{
-    AcceptedBy, AgentLabel, BadConfig, BadRestoreTarget, CancelHandling, ConfigSource, LimitScope,
-    LimitedWhen, MissingPod, OnRestart, Owner, PeekExposed, Periodic, PrepareQueue,
-    PrepareTimeoutBase, Profile, RestartRules, ResticRestore, SeveralKeys, StartTimestamp,
-    Unschedulable, Worker,
+    AcceptedBy, AgentLabel, BadConfig, BadRestoreTarget, CancelHandling, ConfigSource,
+    FsBackupTimeout, LimitScope, LimitedWhen, MissingPod, OnRestart, Owner, PeekExposed, Periodic,
+    PrepareQueue, PrepareTimeoutBase, Profile, RestartRules, ResticRestore, SeveralKeys,
+    StartTimestamp, Unschedulable, Worker,
 };
 
 pub(super) const V1_12_0: Profile = Profile {
@@ -54,6 +54,7 @@ pub(super) const V1_12_0: Profile = Profile {
     // v1.15.2 pkg/install/daemonset.go and all before: label name=node-agent.
     agent_label: AgentLabel::Name,
     bad_restore_target: BadRestoreTarget::Waits,
+    fs_backup_timeout: FsBackupTimeout::StopsWaiting,
 };
 
 pub(super) const V1_12_2: Profile = Profile {

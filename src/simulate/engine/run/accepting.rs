@@ -11,8 +11,11 @@ impl Run<'_> {
         if self.asking.is_empty() {
             return;
         }
-        let open = self.queue_limits.map(|limit| self.has_room(limit));
-        let Some((at, task)) = self.asking.next(self.now, open) else {
+        let is_open = |gate: usize| {
+            let limit = self.gates.get(gate).copied().flatten();
+            self.has_room(limit)
+        };
+        let Some((at, task)) = self.asking.next(self.now, &is_open) else {
             return;
         };
         if self.asked == Some((at, task)) {
@@ -28,6 +31,17 @@ impl Run<'_> {
         );
     }
 
+    /// The gate of a New task: its number, and the ring that it asks in.
+    pub(super) fn gate(&self, id: u32) -> usize {
+        if self.model.tasks.at(id).any_agent {
+            return 0;
+        }
+        self.lane_of(id)
+            .and_then(|lane| usize::try_from(lane / LANES).ok())
+            .and_then(|node| self.gate_of_node.get(node).copied())
+            .unwrap_or(0)
+    }
+
     pub(super) fn has_room(&self, limit: Option<i64>) -> bool {
         limit.is_none_or(|limit| gates::prepare_queue(self.queue, limit) == Passage::Open)
     }
@@ -40,19 +54,14 @@ impl Run<'_> {
         let Some((_, id)) = self.asked.take() else {
             return;
         };
-        let [any, own] = self.queue_limits;
-        let limit = if self.model.tasks.at(id).any_agent {
-            any
-        } else {
-            own
-        };
+        let gate = self.gate(id);
+        let limit = self.gates.get(gate).copied().flatten();
         if !self.has_room(limit) || self.tasks.at(id).at != At::Asking {
             self.plan_ask();
             return;
         }
         let spec = self.model.tasks.at(id);
-        self.asking
-            .leave(spec.any_agent, self.tasks.at(id).phase, id);
+        self.asking.leave(gate, self.tasks.at(id).phase, id);
         let expose = if spec.any_agent {
             EXPOSE_DATA_MOVEMENT_MILLIS
         } else {
@@ -60,10 +69,18 @@ impl Run<'_> {
         };
         let own = self.lane_of(id).map(|lane| lane / LANES);
         let acceptor = if spec.any_agent {
+            let (queue, model, scenario) = (self.queue, self.model, self.scenario);
+            // An agent with a smaller number of its own lets the task pass by.
+            let accepts = |node: u32| {
+                let own = scenario
+                    .prepare_queue
+                    .or(model.nodes.at(node).prepare_queue);
+                own.is_none_or(|limit| gates::prepare_queue(queue, limit) == Passage::Open)
+            };
             usize::try_from(spec.kind)
                 .ok()
                 .and_then(|kind| self.exposers.get_mut(kind))
-                .and_then(|exposers| exposers.take(self.now, expose))
+                .and_then(|exposers| exposers.take(self.now, expose, &accepts))
         } else {
             own.map(|node| (node, self.now))
         };

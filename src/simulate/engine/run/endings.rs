@@ -1,10 +1,9 @@
 //! How tasks end, and what is left when nothing happens any more.
 
 use super::{At, Run};
-use crate::replay::DeadlineWhat;
 use crate::simulate::build::STOP_MS;
 use crate::simulate::engine::{Event, Tally};
-use crate::simulate::model::{Ending, LANES, Start};
+use crate::simulate::model::{Ending, LANES, OnDeadline, Start};
 
 impl Run<'_> {
     pub(super) fn deadline(&mut self, id: u32) {
@@ -18,9 +17,9 @@ impl Run<'_> {
         {
             *missed = true;
         }
-        // The timeout of the file system backup ends the server's patience, not the task.
-        if spec.deadline_what == Some(DeadlineWhat::FsBackupTimeout) {
-            return;
+        match spec.on_deadline {
+            OnDeadline::Cancels => {}
+            OnDeadline::GoesOn => return,
         }
         match self.tasks.at(id).at {
             At::Running => {
@@ -61,7 +60,7 @@ impl Run<'_> {
             At::WaitingUnseen | At::Looked => self.leave_pool(id),
             At::Asking => self
                 .asking
-                .leave(spec.any_agent, self.tasks.at(id).phase, id),
+                .leave(self.gate(id), self.tasks.at(id).phase, id),
             At::Exposing | At::Standing => {}
             // A look that comes too late.
             At::Running | At::Ended => return,
@@ -127,6 +126,9 @@ impl Run<'_> {
                 At::Running => Ending::NeverEnds,
                 At::Standing => match self.model.tasks.at(id).start {
                     Start::Stays(how) => how,
+                    Start::New if self.lane_of(id).is_some_and(|lane| self.is_blocked(lane)) => {
+                        Ending::NobodyLooks
+                    }
                     Start::New => Ending::MissingOwner,
                     Start::HoldsForEver
                     | Start::Holds(_)

@@ -13,6 +13,10 @@ impl Run<'_> {
         if self.tasks.at(id).at == At::WaitingUnseen {
             self.leave_pool(id);
         }
+        if self.lane_of(id).is_some_and(|lane| self.is_blocked(lane)) {
+            self.wait_unseen(id);
+            return;
+        }
         self.wait(id, 0);
         if let Some(lane) = self.lane_of(id) {
             self.plan(self.model.pool(lane));
@@ -55,7 +59,9 @@ impl Run<'_> {
         };
         self.pools.at_mut(self.model.pool(lane)).wait(self.now, 1);
         self.tasks.at_mut(id).at = At::WaitingUnseen;
-        if self.scenario.requeue_prepared == RequeuePrepared::EveryMinute {
+        // Behind a worker that does not go on it does not matter what is enqueued.
+        if self.scenario.requeue_prepared == RequeuePrepared::EveryMinute && !self.is_blocked(lane)
+        {
             // The source lists the tasks in no order.
             let place = self.chance.draw(Question::Phase, id, 1000);
             let at = self.minute(lane, self.now) + place;

@@ -14,7 +14,7 @@ use crate::simulate::random::{Chance, Question};
 use crate::simulate::scenario::{GhostSlots, Scenario};
 use crate::simulate::table::Table;
 use crate::simulate::{
-    CHECK_MILLIS, GET_EXPOSED_DATA_MOVEMENT_MILLIS, GET_EXPOSED_POD_VOLUME_MILLIS,
+    CHECK_MILLIS, Fault, GET_EXPOSED_DATA_MOVEMENT_MILLIS, GET_EXPOSED_POD_VOLUME_MILLIS,
 };
 
 /// The periodic look of `--requeue-prepared`.
@@ -67,8 +67,12 @@ struct Run<'m> {
     ask_plan: u32,
     asked: Option<(i64, u32)>,
     queue: i64,
-    /// For DataUploads and DataDownloads, and for pod volumes.
-    queue_limits: [Option<i64>; 2],
+    /// The numbers of the prepare queue: that of DataUploads and DataDownloads, then each different one of
+    /// an agent.
+    gates: Vec<Option<i64>>,
+    gate_of_node: Vec<usize>,
+    /// What is wrong with a lane in this run.
+    faults: Table<Option<Fault>>,
     tally: Tally,
     turns: i64,
 }
@@ -92,15 +96,27 @@ pub(in crate::simulate) fn run(
 impl<'m> Run<'m> {
     fn new(model: &'m Model, scenario: &'m Scenario, limits: &[i64], chance: Chance) -> Self {
         let lanes = model.nodes.len().saturating_mul(LANES);
+        let faults: Vec<Option<Fault>> = (0..lanes)
+            .map(|lane| fault(model, scenario, chance, lane))
+            .collect();
+        let blocked = |lane: u32| {
+            let fault = usize::try_from(lane)
+                .ok()
+                .and_then(|lane| faults.get(lane).copied());
+            fault.flatten() == Some(Fault::BlockedWorker)
+        };
         let works = |node: &u32| model.nodes.at(*node).works;
         let agents = model.nodes.ids().filter(works).count();
         let agents = i64::try_from(agents).unwrap_or(i64::MAX).max(1);
         let exposers = [0, 1].map(|kind| {
-            Exposers::new(model.nodes.ids().filter(works).map(|node| {
-                let about = node.saturating_mul(LANES).saturating_add(kind);
-                (chance.draw(Question::Node, about, i64::MAX), node)
-            }))
+            let lane = |node: u32| node.saturating_mul(LANES).saturating_add(kind);
+            let free = |node: &u32| !blocked(lane(*node));
+            let nodes = model.nodes.ids().filter(works).filter(free);
+            Exposers::new(
+                nodes.map(|node| (chance.draw(Question::Node, lane(node), i64::MAX), node)),
+            )
         });
+        let (gates, gate_of_node) = gates(model, scenario);
         let pools = (0..lanes).map(|lane| {
             let node = model.nodes.at(lane / LANES);
             let limit = usize::try_from(lane / LANES)
@@ -108,12 +124,23 @@ impl<'m> Run<'m> {
                 .and_then(|node| limits.get(node))
                 .copied()
                 .unwrap_or(node.limit);
-            let ghosts = match scenario.ghost_slots {
-                GhostSlots::Stay => node.ghosts,
-                GhostSlots::Gone => 0,
+            let kinds = if node.pool_per_kind {
+                lane..lane + 1
+            } else {
+                lane..lane + LANES
             };
-            Pool::new(limit, node.limited_when, ghosts, NONE)
+            // The entries of a shared pool are leaked once, whichever of its kinds waits.
+            let ghosts = kinds
+                .filter_map(|lane| faults.get(usize::try_from(lane).ok()?).copied()?)
+                .map(|fault| match fault {
+                    Fault::LeakedSlots(entries) => entries.max(0),
+                    Fault::LostTimers | Fault::BlockedWorker | Fault::Undetermined(_) => 0,
+                })
+                .max();
+            Pool::new(limit, node.limited_when, ghosts.unwrap_or(0), NONE)
         });
+        let pools = Table::new(pools.collect());
+        let asking = Asking::every(model.requeue_new_ms, agents, gates.len());
         Self {
             model,
             scenario,
@@ -121,7 +148,7 @@ impl<'m> Run<'m> {
             now: 0,
             events: Events::default(),
             lanes: Table::new(vec![Lane::default(); usize::try_from(lanes).unwrap_or(0)]),
-            pools: Table::new(pools.collect()),
+            pools,
             tasks: Table::new(
                 model
                     .tasks
@@ -138,14 +165,14 @@ impl<'m> Run<'m> {
                     })
                     .collect(),
             ),
-            asking: Asking::every(model.requeue_new_ms, agents),
+            asking,
             exposers,
             ask_plan: 0,
             asked: None,
             queue: model.labelled_beside,
-            queue_limits: model
-                .prepare_queue
-                .map(|present| scenario.prepare_queue.or(present)),
+            gates,
+            gate_of_node,
+            faults: Table::new(faults),
             tally: Tally {
                 started: vec![NEVER; model.tasks.iter().len()],
                 ended: vec![NEVER; model.tasks.iter().len()],
@@ -200,8 +227,9 @@ impl<'m> Run<'m> {
             Start::Waits => {
                 let lost = self
                     .lane_of(id)
-                    .is_some_and(|lane| self.model.nodes.at(lane / LANES).lost_timers);
-                if lost {
+                    .is_some_and(|lane| *self.faults.at(lane) == Some(Fault::LostTimers));
+                let blocked = self.lane_of(id).is_some_and(|lane| self.is_blocked(lane));
+                if lost || blocked {
                     self.wait_unseen(id);
                 } else {
                     // A share of the period, so that the order of the timers is the same under every design.
@@ -223,13 +251,14 @@ impl<'m> Run<'m> {
                 self.events.push(1000, Event::Arrive(id));
             }
             Start::New => {
-                let phase = self
-                    .chance
-                    .draw(Question::NewPhase, id, self.asking.own_period);
-                let task = self.tasks.at_mut(id);
-                task.at = At::Asking;
-                task.phase = phase;
-                self.asking.join(spec.any_agent, phase, id);
+                let phase = self.chance.draw(Question::NewPhase, id, self.asking.period);
+                let own = self.lane_of(id).filter(|_| !spec.any_agent);
+                if own.is_none_or(|lane| !self.is_blocked(lane)) {
+                    let task = self.tasks.at_mut(id);
+                    task.at = At::Asking;
+                    task.phase = phase;
+                    self.asking.join(self.gate(id), phase, id);
+                }
             }
             Start::Ends(within, _) => {
                 let at = self.chance.draw(Question::Ending, id, within);
@@ -240,6 +269,11 @@ impl<'m> Run<'m> {
             }
         }
         self.events.push(spec.deadline, Event::Deadline(id));
+    }
+
+    /// Whether the one worker of a lane does not go on.
+    fn is_blocked(&self, lane: u32) -> bool {
+        *self.faults.at(lane) == Some(Fault::BlockedWorker)
     }
 
     fn lane_of(&self, id: u32) -> Option<u32> {
@@ -323,6 +357,40 @@ impl<'m> Run<'m> {
         task.end = at;
         self.events.push(at, Event::End(id));
     }
+}
+
+/// What is wrong with a lane in a run. An end of the process mends everything, and a second worker looks at
+/// what the first does not.
+fn fault(model: &Model, scenario: &Scenario, chance: Chance, lane: u32) -> Option<Fault> {
+    let trouble = model.nodes.at(lane / LANES).trouble?;
+    if scenario.ghost_slots == GhostSlots::Gone || !trouble.kinds.has_lane(lane % LANES) {
+        return None;
+    }
+    let fault = trouble.fault.in_run(chance.run());
+    (fault != Fault::BlockedWorker || scenario.workers <= 1).then_some(fault)
+}
+
+/// The different numbers of the prepare queue, and which of them each node has.
+fn gates(model: &Model, scenario: &Scenario) -> (Vec<Option<i64>>, Vec<usize>) {
+    let asked = |present: Option<i64>| scenario.prepare_queue.or(present);
+    let mut gates = vec![asked(model.prepare_queue)];
+    let of_node = model
+        .nodes
+        .iter()
+        .map(|node| {
+            let own = asked(node.prepare_queue);
+            // The first gate is not theirs.
+            let found = gates.iter().skip(1).position(|gate| *gate == own);
+            found.map_or_else(
+                || {
+                    gates.push(own);
+                    gates.len() - 1
+                },
+                |place| place + 1,
+            )
+        })
+        .collect();
+    (gates, of_node)
 }
 
 /// How long `GetExposed` of a lane's kind takes.

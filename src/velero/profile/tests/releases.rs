@@ -35,6 +35,7 @@ fn fields(profile: &Profile) -> Vec<(&'static str, String)> {
         start_timestamp,
         agent_label,
         bad_restore_target,
+        fs_backup_timeout,
     } = profile;
     vec![
         ("limit_scope", format!("{limit_scope:?}")),
@@ -69,6 +70,7 @@ fn fields(profile: &Profile) -> Vec<(&'static str, String)> {
         ("start_timestamp", format!("{start_timestamp:?}")),
         ("agent_label", format!("{agent_label:?}")),
         ("bad_restore_target", format!("{bad_restore_target:?}")),
+        ("fs_backup_timeout", format!("{fs_backup_timeout:?}")),
     ]
 }
 
