@@ -76,7 +76,7 @@ fn to_read(args: &SourceArgs, source: Source) -> Result<Read, Error> {
         now: args.now,
     };
     Ok(Read {
-        snapshot: snapshot::read(&source.capture, &options),
+        snapshot: snapshot::read_owned(source.capture, &options),
         pins: source.pins,
     })
 }

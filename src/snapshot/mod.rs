@@ -22,11 +22,11 @@ pub use log_evidence::LogEvidence;
 pub use metrics::AgentMetrics;
 pub use model::{
     Cancel, Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned,
-    DaemonSet, Event, Exposing, IsNodeAgent, ManagedFields, Mark, MarkKind, NUDGED_AT, Node,
-    NodeAgent, Parent, ParentKind, ParentRef, Pod, ProfileBasis, Progress, REASON, RESTARTED_AT,
-    Ready, StartLog, TargetPod, Task, VolumeSnapshot, Writes,
+    DaemonSet, Event, Exposing, IsNodeAgent, Labels, ManagedFields, Mark, MarkKind, NUDGED_AT,
+    Node, NodeAgent, Parent, ParentKind, ParentRef, Pod, ProfileBasis, Progress, REASON,
+    RESTARTED_AT, Ready, StartLog, TargetPod, Task, VolumeSnapshot, Writes,
 };
-pub use read::{NamespaceSearch, ReadOptions, find_namespace, read};
+pub use read::{NamespaceSearch, ReadOptions, find_namespace, read, read_owned};
 pub(crate) use read::{argument, rules_from_fields};
 
 /// What a look at something showed. Never an `Option` that merges "no" with "could not look".

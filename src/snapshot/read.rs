@@ -64,6 +64,38 @@ pub struct ReadOptions {
 /// Reads a snapshot. What cannot be read is in [`Snapshot::gaps`].
 #[must_use]
 pub fn read(capture: &Capture, options: &ReadOptions) -> Snapshot {
+    gather(capture, options).into_snapshot(capture, options)
+}
+
+/// Reads a snapshot as [`read`] does, and lets go of the texts as soon as their objects are read: a large input
+/// is never in memory twice.
+#[must_use]
+pub fn read_owned(mut capture: Capture, options: &ReadOptions) -> Snapshot {
+    let gathered = gather(&capture, options);
+    capture.texts = Vec::new();
+    gathered.into_snapshot(&capture, options)
+}
+
+/// What was read of the texts.
+struct Gathered {
+    given: Option<(Timestamp, NowFrom)>,
+    found: Found,
+    notes: Notes,
+    coverages: Coverages,
+    earlier: BTreeMap<crate::velero::TaskRef, Vec<EarlierLook>>,
+}
+
+impl Gathered {
+    fn into_snapshot(self, capture: &Capture, options: &ReadOptions) -> Snapshot {
+        let found = self.found;
+        Snapshot {
+            earlier: self.earlier,
+            ..found.into_snapshot(capture, options, self.given, self.notes, &self.coverages)
+        }
+    }
+}
+
+fn gather(capture: &Capture, options: &ReadOptions) -> Gathered {
     let given = now::given_now(capture, options);
     let mut notes = Notes::new(match given {
         Some(_) => ManagedTimes::Skip,
@@ -83,10 +115,12 @@ pub fn read(capture: &Capture, options: &ReadOptions) -> Snapshot {
             found.take(reader, listing, item);
         }
     }
-    let earlier = earlier(capture, &options.namespace);
-    Snapshot {
-        earlier,
-        ..found.into_snapshot(capture, options, given, notes, &coverages)
+    Gathered {
+        given,
+        found,
+        notes,
+        coverages,
+        earlier: earlier(capture, &options.namespace),
     }
 }
 
@@ -145,11 +179,11 @@ impl<'a> Reader<'_, 'a> {
             .filter(|object: &T| *object.meta().namespace == *self.velero)
     }
 
-    fn candidate(&mut self, wire: &pods::PodWire<'a>) -> Candidate<'a> {
+    fn candidate(&mut self, wire: &pods::PodWire<'a>) -> Candidate {
         let pod = self.notes.pod(wire);
         // Only Velero's own namespace has node-agents; of other pods the spec is not needed again.
         let containers = if pod.key.namespace == self.velero && !agents::is_mover(&pod) {
-            wire.containers().to_vec()
+            wire.containers().iter().map(|spec| spec.kept()).collect()
         } else {
             Vec::new()
         };
@@ -159,13 +193,13 @@ impl<'a> Reader<'_, 'a> {
 
 /// The objects found so far.
 #[derive(Default)]
-struct Found<'a> {
+struct Found {
     tasks: Newest<crate::velero::TaskRef, super::Task>,
-    pods: Newest<ObjectKey, Candidate<'a>>,
+    pods: Newest<ObjectKey, Candidate>,
     nodes: Newest<String, super::Node>,
     daemon_sets: Newest<String, super::DaemonSet>,
     servers: Newest<String, workloads::Server>,
-    config_maps: Newest<String, workloads::ConfigMapWire<'a>>,
+    config_maps: Newest<String, KeptConfigMap>,
     backups: Newest<String, super::Parent>,
     restores: Newest<String, super::Parent>,
     claims: Newest<ObjectKey, super::Claim>,
@@ -173,9 +207,15 @@ struct Found<'a> {
     events: Newest<ObjectKey, super::Event>,
 }
 
-impl<'a> Found<'a> {
+/// A ConfigMap until it is known whether an agent reads it.
+struct KeptConfigMap {
+    json: Box<str>,
+    holds_load_concurrency: bool,
+}
+
+impl Found {
     /// Takes one object in; one of another namespace than it matters in, and one that is a gap by now, leaves no trace.
-    fn take(&mut self, reader: &mut Reader<'_, 'a>, listing: &Listing, item: &Item) {
+    fn take(&mut self, reader: &mut Reader<'_, '_>, listing: &Listing, item: &Item) {
         match listing.resource {
             ResourceKind::Task(kind) => {
                 if let Some(wire) = reader.decode_own::<tasks::TaskWire<'_>>(listing, item) {
@@ -185,7 +225,7 @@ impl<'a> Found<'a> {
                 }
             }
             ResourceKind::Pod => {
-                if let Some(wire) = reader.decode::<pods::PodWire<'a>>(listing, item) {
+                if let Some(wire) = reader.decode::<pods::PodWire<'_>>(listing, item) {
                     let candidate = reader.candidate(&wire);
                     let key = candidate.pod.key.clone();
                     self.pods.put(key, wire.meta().version(), candidate);
@@ -222,9 +262,13 @@ impl<'a> Found<'a> {
                 }
             }
             ResourceKind::ConfigMap => {
-                if let Some(wire) = reader.decode_own::<ConfigMapWire<'a>>(listing, item) {
+                if let Some(wire) = reader.decode_own::<ConfigMapWire<'_>>(listing, item) {
                     let (name, version) = (wire.meta().name.owned(), wire.meta().version());
-                    self.config_maps.put(name, version, wire);
+                    let kept = KeptConfigMap {
+                        json: reader.capture.json(item).into(),
+                        holds_load_concurrency: wire.holds_load_concurrency(),
+                    };
+                    self.config_maps.put(name, version, kept);
                 }
             }
             ResourceKind::PersistentVolumeClaim => {
@@ -258,7 +302,7 @@ impl<'a> Found<'a> {
 
     fn take_parent(
         &mut self,
-        reader: &mut Reader<'_, 'a>,
+        reader: &mut Reader<'_, '_>,
         listing: &Listing,
         item: &Item,
         kind: ParentKind,
@@ -285,10 +329,18 @@ impl<'a> Found<'a> {
         let tasks = self.tasks.into_map();
         let daemon_sets = self.daemon_sets.into_map();
         let logs = sorted_logs(&capture.logs, &mut notes);
-        let (candidates, others): (Vec<_>, Vec<_>) =
-            self.pods.into_values().partition(|candidate| {
-                candidate.pod.key.namespace == options.namespace && candidate.is_agent(&daemon_sets)
-            });
+        let mut candidates = Vec::new();
+        let pods = self
+            .pods
+            .into_sorted()
+            .filter_map(|(key, candidate)| {
+                if key.namespace == options.namespace && candidate.is_agent(&daemon_sets) {
+                    candidates.push(candidate);
+                    return None;
+                }
+                Some((key, candidate.pod))
+            })
+            .collect();
         let agents = agents::agents(&mut notes, candidates, (&logs, &capture.metrics), &tasks);
         let config_maps = relevant(self.config_maps, &agents, &daemon_sets, &mut notes);
         let server = self.servers.into_map();
@@ -304,10 +356,7 @@ impl<'a> Found<'a> {
             },
             namespace: options.namespace.clone(),
             agents,
-            pods: others
-                .into_iter()
-                .map(|other| (other.pod.key.clone(), other.pod))
-                .collect(),
+            pods,
             nodes: self.nodes.into_map(),
             daemon_sets,
             config_maps,
@@ -369,17 +418,20 @@ fn oldest_first(mut events: Vec<super::Event>) -> Vec<super::Event> {
 
 /// Keeps the ConfigMaps that agents read or that could be meant for them.
 fn relevant(
-    config_maps: Newest<String, ConfigMapWire<'_>>,
+    config_maps: Newest<String, KeptConfigMap>,
     agents: &[super::NodeAgent],
     daemon_sets: &BTreeMap<String, super::DaemonSet>,
     notes: &mut Notes,
 ) -> BTreeMap<String, super::ConfigMap> {
     let names = config_map_names(agents, daemon_sets);
     config_maps
-        .into_map()
-        .into_iter()
-        .filter(|(name, wire)| names.contains(name) || wire.holds_load_concurrency())
-        .map(|(name, wire)| (name, notes.config_map(&wire)))
+        .into_sorted()
+        .filter(|(name, map)| names.contains(name) || map.holds_load_concurrency)
+        .filter_map(|(name, map)| {
+            // It was decoded before.
+            let wire = serde_json::from_str::<wire::Obj<ConfigMapWire<'_>>>(&map.json).ok()?;
+            Some((name, notes.config_map(&wire)))
+        })
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the simulation.
 
 mod faults;
+mod memory;
 mod page;
 mod properties;
 mod reported;

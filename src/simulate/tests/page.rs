@@ -100,16 +100,23 @@ fn races() -> String {
 
 /// How often and by how much a higher limit drains later, over many seeds.
 fn later() -> String {
-    let mut text = "| state | limit | drains later | by: median | by: p90 | at most | of a drain of |\n|---|---|---|---|---|---|---|\n".to_owned();
-    for trace in ["every-night", "first-night", "two-kinds"] {
-        let (snapshot, _) = state_of(trace, 10);
+    let mut text = "| trace | ended | limit | drains later | by: median | by: p90 | at most | of a drain of |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for (trace, percent) in [
+        ("every-night", 10),
+        ("every-night", 80),
+        ("first-night", 10),
+        ("first-night", 80),
+        ("two-kinds", 10),
+        ("two-kinds", 80),
+    ] {
+        let (snapshot, _) = state_of(trace, percent);
         let replay = replay(&snapshot, ReplayOptions::default());
         let at = |limit| Scenario {
             concurrency: Concurrency::Everywhere(limit),
             ..Scenario::default()
         };
         let request = Request {
-            scenarios: vec![Scenario::default(), at(3), at(4)],
+            scenarios: vec![Scenario::default(), at(3)],
             runs: Some(200),
             ..Request::default()
         };
@@ -119,7 +126,7 @@ fn later() -> String {
             let of = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), minutes);
             writeln!(
                 text,
-                "| {trace} | 2, {} | {} of {} seeds | {} | {} | {} | {} |",
+                "| {trace} | {percent} % | 2, {} | {} of {} seeds | {} | {} | {} | {} |",
                 outcome.scenario.changes(),
                 found.runs,
                 found.of,

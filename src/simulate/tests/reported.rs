@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ask;
+use crate::replay::{ReplayOptions, replay};
+use crate::simulate::outcome::Setting;
 use crate::simulate::*;
-use crate::testing::{agent, ago, node, prepared, task};
+use crate::testing::{agent, ago, node, prepared, snapshot, task};
 
 #[derive(Deserialize)]
 struct Report {
@@ -27,8 +28,8 @@ fn cycles() -> Vec<Cycle> {
     serde_saphyr::from_str::<Report>(&text).unwrap().cycles
 }
 
-/// How long a cycle takes when all its tasks are Prepared and each runs so long.
-fn drained(cycle: &Cycle, seconds: i64) -> i64 {
+/// The state of a cycle with all its tasks Prepared.
+fn state(cycle: &Cycle) -> Snapshot {
     let mut objects: Vec<Value> = Vec::new();
     for (name, tasks) in &cycle.tasks {
         objects.push(node(name, &json!({})));
@@ -46,21 +47,41 @@ fn drained(cycle: &Cycle, seconds: i64) -> i64 {
         "done",
         "Completed",
         "node-a",
-        &json!({"startTimestamp": ago(5000), "completionTimestamp": ago(5000 - seconds)}),
+        &json!({"startTimestamp": ago(5000), "completionTimestamp": ago(4000)}),
     ));
-    let request = Request {
-        runs: Some(9),
-        ..Request::default()
+    snapshot(&objects)
+}
+
+/// How long a cycle takes, in seconds, when each of its tasks runs so long.
+fn drained(snapshot: &Snapshot, seconds: i64) -> i64 {
+    let replay = replay(snapshot, ReplayOptions::default());
+    let troubles = BTreeMap::new();
+    let input = build::Input {
+        snapshot,
+        replay: &replay,
+        troubles: &troubles,
     };
-    ask(&objects, &request).outcomes[0].drained.p50.unwrap() / 1000
+    let mut built = build::build(&input, &|_| true);
+    for group in &mut built.model.groups {
+        group.samples = vec![seconds * 1000];
+    }
+    let setting = Setting {
+        built: &built,
+        snapshot,
+        replay: &replay,
+        seed: 0,
+        runs: 9,
+    };
+    let outcome = crate::simulate::outcome::of(&setting, &Scenario::default());
+    outcome.drained.p50.unwrap() / 1000
 }
 
 /// The duration of a task that makes the model take as long as the report says.
-fn duration(cycle: &Cycle) -> i64 {
-    let (mut low, mut high) = (1, 600);
+fn duration(cycle: &Cycle, snapshot: &Snapshot) -> i64 {
+    let (mut low, mut high) = (1, 120);
     while low < high {
         let middle = i64::midpoint(low, high);
-        if drained(cycle, middle) < cycle.seconds {
+        if drained(snapshot, middle) < cycle.seconds {
             low = middle + 1;
         } else {
             high = middle;
@@ -72,7 +93,12 @@ fn duration(cycle: &Cycle) -> i64 {
 /// The table of the page: each cycle predicted from what the three others say of a task's duration.
 pub(super) fn table() -> String {
     let cycles = cycles();
-    let durations: Vec<i64> = cycles.iter().map(duration).collect();
+    let states: Vec<Snapshot> = cycles.iter().map(state).collect();
+    let durations: Vec<i64> = cycles
+        .iter()
+        .zip(&states)
+        .map(|(cycle, state)| duration(cycle, state))
+        .collect();
     let mut text = "| tasks on the busiest node | a task took | a task took in the others | predicted | took | error |\n|---|---|---|---|---|---|\n".to_owned();
     for (number, cycle) in cycles.iter().enumerate() {
         let mut others: Vec<i64> = durations
@@ -83,7 +109,7 @@ pub(super) fn table() -> String {
             .collect();
         others.sort_unstable();
         let learned = others[1];
-        let predicted = drained(cycle, learned);
+        let predicted = drained(&states[number], learned);
         writeln!(
             text,
             "| {} of 100 | {} s | {learned} s | {predicted} s | {} s | {:+} % |",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::super::ObjectKey;
+use super::labels::Labels;
 use super::mark::Mark;
 use super::task::ManagedFields;
 use crate::velero::NodeAgentConfig;
@@ -30,7 +31,7 @@ pub struct Pod {
     /// What this tool did to it before, by the annotations that it leaves.
     pub marks: Vec<Mark>,
     /// `metadata.labels`.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
     /// `metadata.deletionTimestamp`: when the pod will be gone, which may lie in the future.

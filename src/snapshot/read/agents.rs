@@ -13,7 +13,7 @@ use super::super::{
 use super::log_faults;
 use super::notes::{Notes, Who};
 use super::start_log::start_log;
-use super::wire::{ContainerSpec, Obj};
+use super::wire::ContainerSpec;
 use crate::capture::{LogFile, MetricsPage, Previous};
 use crate::velero::{
     DEFAULT_PREPARE_TIMEOUT_SECONDS, FieldEvidence, Known, Phase, Profile, TaskKind, TaskRef,
@@ -25,12 +25,12 @@ const NAMES: [&str; 2] = ["node-agent", "node-agent-windows"];
 
 /// A pod of Velero's namespace that may be a node-agent, with what only agents need of its spec.
 #[derive(Debug)]
-pub(super) struct Candidate<'a> {
+pub(super) struct Candidate {
     pub(super) pod: Pod,
-    pub(super) containers: Vec<Obj<ContainerSpec<'a>>>,
+    pub(super) containers: Vec<ContainerSpec<'static>>,
 }
 
-impl Candidate<'_> {
+impl Candidate {
     /// Returns whether the pod is a node-agent: by Velero's labels, by its DaemonSet, or by the names
     /// that every chart and operator gives pod and container.
     pub(super) fn is_agent(&self, daemon_sets: &BTreeMap<String, DaemonSet>) -> bool {
@@ -43,7 +43,7 @@ impl Candidate<'_> {
             .as_ref()
             .filter(|(kind, _)| kind == "DaemonSet")
             .map(|(_, name)| name.as_str());
-        has_agent_label(&pod.labels)
+        has_agent_label(&|key| pod.labels.get(key).map(String::as_str))
             || owner.is_some_and(|name| {
                 is_agent_name(name)
                     || daemon_sets
@@ -59,8 +59,8 @@ impl Candidate<'_> {
 
     /// The agent's container: the one that carries its name, else the one that runs `node-agent`, else
     /// the first.
-    fn container(&self) -> Option<&ContainerSpec<'_>> {
-        let runs_agent = |container: &&Obj<ContainerSpec<'_>>| {
+    fn container(&self) -> Option<&ContainerSpec<'static>> {
+        let runs_agent = |container: &&ContainerSpec<'static>| {
             let words = container.words();
             words.iter().any(|word| word.contains("node-agent"))
                 && words.iter().any(|word| word.contains("server"))
@@ -70,7 +70,6 @@ impl Candidate<'_> {
             .find(|container| NAMES.contains(&&*container.name))
             .or_else(|| self.containers.iter().find(runs_agent))
             .or_else(|| self.containers.first())
-            .map(|container| &**container)
     }
 }
 
@@ -83,8 +82,7 @@ pub(super) fn is_mover(pod: &Pod) -> bool {
 
 /// Returns whether labels are those of the node-agent (v1.16.0 pkg/install/daemonset.go: `role` beside
 /// `name`; `role` alone is a word that others use too).
-pub(super) fn has_agent_label(labels: &BTreeMap<String, String>) -> bool {
-    let value = |key: &str| labels.get(key).map(String::as_str);
+pub(super) fn has_agent_label<'l>(value: &dyn Fn(&str) -> Option<&'l str>) -> bool {
     value("name").is_some_and(|name| NAMES.contains(&name))
         || (value("role") == Some("node-agent") && value("component") == Some("velero"))
 }
@@ -115,7 +113,7 @@ pub(crate) fn flag<'w>(words: &'w [String], name: &str) -> Option<&'w str> {
 /// Makes node-agents of their pods.
 pub(super) fn agents(
     notes: &mut Notes,
-    candidates: Vec<Candidate<'_>>,
+    candidates: Vec<Candidate>,
     traces: (&[LogFile], &[MetricsPage]),
     tasks: &BTreeMap<TaskRef, Task>,
 ) -> Vec<NodeAgent> {
@@ -131,7 +129,7 @@ pub(super) fn agents(
 impl Notes {
     fn agent(
         &mut self,
-        candidate: Candidate<'_>,
+        candidate: Candidate,
         (logs, metrics): (&[LogFile], &[MetricsPage]),
         evidence: FieldEvidence,
     ) -> NodeAgent {

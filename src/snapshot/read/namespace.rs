@@ -77,7 +77,7 @@ fn signs_of(
             let wire: PodWire<'_> = notes.decode(capture, item, resource)?;
             let candidate = Candidate {
                 pod: notes.pod(&wire),
-                containers: wire.containers().to_vec(),
+                containers: wire.containers().iter().map(|spec| spec.kept()).collect(),
             };
             candidate
                 .is_agent(&BTreeMap::new())

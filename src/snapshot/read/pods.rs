@@ -167,7 +167,7 @@ impl Notes {
             uid: meta.uid.owned(),
             resource_version: self.resource_version(who, meta),
             marks: marks(meta),
-            labels: meta.labels.owned(),
+            labels: meta.labels.compact(),
             created: self.created(who, meta),
             deletion,
             deletion_asked: deletion

@@ -24,6 +24,10 @@ impl Text<'_> {
         self.0.clone().into_owned()
     }
 
+    fn kept(&self) -> Text<'static> {
+        Text(Cow::Owned(self.owned()))
+    }
+
     /// Returns the text unless it is empty: Go leaves empty strings out, so both mean "not set".
     pub(super) fn set(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.owned())
@@ -212,6 +216,13 @@ impl Labels<'_> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 
+    pub(super) fn compact(&self) -> super::super::Labels {
+        self.0
+            .iter()
+            .map(|(key, value)| (key.owned(), value.owned()))
+            .collect()
+    }
+
     pub(super) fn owned(&self) -> BTreeMap<String, String> {
         self.0
             .iter()
@@ -377,6 +388,17 @@ pub(super) struct ContainerSpec<'a> {
 }
 
 impl ContainerSpec<'_> {
+    /// Returns a copy that outlives the text it was read from.
+    pub(super) fn kept(&self) -> ContainerSpec<'static> {
+        let all = |texts: &[Text<'_>]| List(texts.iter().map(Text::kept).collect());
+        ContainerSpec {
+            name: self.name.kept(),
+            image: self.image.kept(),
+            command: all(&self.command),
+            args: all(&self.args),
+        }
+    }
+
     /// Returns command and arguments, in order.
     pub(super) fn words(&self) -> Vec<String> {
         self.command

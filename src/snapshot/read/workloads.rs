@@ -94,7 +94,7 @@ impl WorkloadWire<'_> {
     /// Returns whether it is the node-agent's DaemonSet: by name, or by the labels of its pods.
     pub(super) fn is_node_agent(&self) -> bool {
         is_agent_name(&self.metadata.name)
-            || has_agent_label(&self.spec.template.metadata.labels.owned())
+            || has_agent_label(&|key| self.spec.template.metadata.labels.get(key))
     }
 
     fn first_container(&self, name: &str) -> Option<&ContainerSpec<'_>> {
