@@ -149,10 +149,14 @@ fn a_number_of_nodes_has_this_shape() {
       - kind: DataUpload
         namespace: velero
         name: du-h0
+        deadline: null
+        eta: null
       waiting:
       - kind: DataUpload
         namespace: velero
         name: du-w0
+        deadline: null
+        eta: null
       verdict: stuck
     "#);
 }
