@@ -114,13 +114,16 @@ pub(super) fn begin(known: Known<'_, '_>, action: PlanAction, wishes: &Wishes) -
 }
 
 /// Begins a refusal about nothing in particular.
-pub(super) fn refusal(code: RefusalCode, by: Override, reason: String) -> Refusal {
+pub(super) fn refusal(code: RefusalCode, by: Override, mut reason: String) -> Refusal {
+    // The summary of a finding, which many a reason ends with, is a sentence of its own.
+    while reason.ends_with('.') {
+        reason.pop();
+    }
     Refusal {
         code,
         node: None,
         tasks: Vec::new(),
-        // The summary of a finding, which many a reason ends with, is a sentence of its own.
-        reason: reason.trim_end_matches('.').to_owned(),
+        reason,
         instead: Vec::new(),
         by,
     }

@@ -239,12 +239,11 @@ impl<'s> Bill<'_, 's> {
                 NotWorking::NodeNotReady => found.push(RestartObstacle::NodeNotReady),
                 NotWorking::AgentMissing | NotWorking::AgentNotReady => {}
             },
-            Some(Working::Yes | Working::Unknown) => {}
             // The replay knows every node that has an agent or a task.
             None if self.snapshot.node(self.node).is_absent() => {
                 found.push(RestartObstacle::NodeGone);
             }
-            None => {}
+            Some(Working::Yes | Working::Unknown) | None => {}
         }
         let Some(agent) = self.agent else {
             found.push(

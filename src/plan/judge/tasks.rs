@@ -221,13 +221,12 @@ impl Case<'_> {
 /// How far a phase is on the way to its end.
 const fn rank(phase: &Phase) -> u8 {
     match phase {
-        Phase::New => 0,
         Phase::Accepted => 1,
         Phase::Prepared => 2,
         Phase::InProgress => 3,
         Phase::Canceling => 4,
         Phase::Canceled | Phase::Completed | Phase::Failed => 5,
-        // It is not known where that is: at least it is not where it was.
-        Phase::Other(_) => 0,
+        // Where an unknown phase stands is not known: it never counts as a move.
+        Phase::New | Phase::Other(_) => 0,
     }
 }

@@ -152,7 +152,10 @@ fn agent_seen(plan: &Plan, uid: &str, works: Works) -> AgentSeen {
     }
 }
 
-fn after_restart(looks: &[(i64, &[(&str, Works)], Phase)]) -> Outcome {
+/// Seconds after the plan, the agent pods that are there, the phase of the task.
+type Seen<'a> = (i64, &'a [(&'a str, Works)], Phase);
+
+fn after_restart(looks: &[Seen<'_>]) -> Outcome {
     let plan = restarted(&live(stuck("v1.17.1")), &["node-a"], Force::No);
     let looks = looks
         .iter()

@@ -37,7 +37,7 @@ fn cases() -> Vec<(RefusalCode, Plan)> {
             RefusalCode::TaskFinal,
             nudge(
                 &stuck_and(|objects| {
-                    objects.push(crate::testing::completed("du-2", "node-a", 900, 800))
+                    objects.push(crate::testing::completed("du-2", "node-a", 900, 800));
                 }),
                 "du/du-2",
             ),
