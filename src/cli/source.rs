@@ -200,7 +200,7 @@ fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, 
         namespace: collected.namespace.namespace,
         pins: Pins {
             context,
-            kubeconfig: args.cluster.kubeconfig.clone(),
+            kubeconfig: (args.cluster.kubeconfig.clone()).filter(|file| !file.is_empty()),
             cluster_flags: pinned_flags(&args.cluster),
             source_flags: Vec::new(),
         },

@@ -348,6 +348,10 @@ fn read_request(stream: &mut impl std::io::BufRead) -> Option<Asked> {
         };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.map_or(0, |(_, value)| value.parse().unwrap());
+    // A body is taken from the connection, and nothing looks at it.
+    stream.read_exact(&mut vec![0; length]).ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     Some(Asked {
         method,

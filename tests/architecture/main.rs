@@ -13,6 +13,7 @@
     reason = "the kinds of Rust items are not our enum, and most are looked at in the same way"
 )]
 
+mod compatibility;
 mod imports;
 mod krew;
 mod repository;

@@ -203,6 +203,16 @@ impl ControlPlane {
         &self.url
     }
 
+    /// Returns the file of the certificate authority of the API server.
+    pub(crate) fn authority(&self) -> &Path {
+        &self.authority
+    }
+
+    /// Returns the token of the administrator.
+    pub(crate) const fn token(&self) -> &'static str {
+        ADMIN_TOKEN
+    }
+
     /// Returns the port at which KWOK answers as a kubelet.
     pub(crate) const fn kubelet_port(&self) -> u16 {
         self.kubelet_port

@@ -71,7 +71,8 @@ fn task(number: usize, created: &str) -> Value {
     })
 }
 
-fn cluster(now: Timestamp) -> Vec<Value> {
+/// Returns the objects of the cluster.
+pub(crate) fn cluster(now: Timestamp) -> Vec<Value> {
     let created = (now - SignedDuration::from_mins(30)).to_string();
     let agent = json!({"name": "node-agent", "role": "node-agent"});
     let mut objects = vec![json!({

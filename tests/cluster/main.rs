@@ -25,6 +25,7 @@ mod api;
 mod cases;
 mod control_plane;
 mod crds;
+mod endings;
 mod etcd;
 mod installations;
 mod kwok;
@@ -45,3 +46,4 @@ mod smoke;
 )]
 #[path = "../../src/collect/test_server.rs"]
 mod test_server;
+mod transfer;
