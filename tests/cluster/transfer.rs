@@ -83,7 +83,6 @@ fn best(mut command: impl FnMut() -> Command) -> Taken {
         .expect("there are runs")
 }
 
-#[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
 fn row(name: &str, taken: Taken, transfer: Taken, kubectl: Taken) {
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     eprintln!(
