@@ -257,23 +257,24 @@ impl Snapshot {
     }
 
     /// Looks for the pod that a PodVolumeRestore restores into. Velero labels everything that a Restore
-    /// made, so the pod is also provably gone where a whole list of the labelled pods does not hold it.
+    /// made, and a list by that label shows nearly all of them; that it lacks one proves nothing, since
+    /// anybody can take a label away.
     #[must_use]
     pub fn restored_pod(&self, namespace: &str, name: &str) -> Observed<&Pod> {
         let seen = self.pod(namespace, name);
-        self.or_absent_target(ResourceKind::Pod, seen)
+        self.with_reason(ResourceKind::Pod, seen)
     }
 
     /// Looks for the PersistentVolumeClaim that a DataDownload writes to, as [`Self::restored_pod`] does.
     #[must_use]
     pub fn restored_claim(&self, namespace: &str, name: &str) -> Observed<&Claim> {
         let seen = self.claim(namespace, name);
-        self.or_absent_target(ResourceKind::PersistentVolumeClaim, seen)
+        self.with_reason(ResourceKind::PersistentVolumeClaim, seen)
     }
 
-    fn or_absent_target<T>(&self, resource: ResourceKind, seen: Observed<T>) -> Observed<T> {
+    /// Tells why the list by label failed, where nothing else was asked.
+    fn with_reason<T>(&self, resource: ResourceKind, seen: Observed<T>) -> Observed<T> {
         match (seen, self.restore_targets.get(&resource)) {
-            (Observed::Unknown(_), Some(Observed::Seen(()))) => Observed::Absent,
             (Observed::Unknown(_), Some(Observed::Unknown(reason))) => Observed::Unknown(*reason),
             (seen, Some(Observed::Seen(()) | Observed::Unknown(_) | Observed::Absent) | None) => {
                 seen

@@ -5,13 +5,17 @@
 //! error.
 //!
 //! ```text
-//! connect ─► Cluster ── collect ─► find Velero ─► lists (≤ 5 in flight) ─► restore targets ─► Capture
+//!                                       lists (≤ 5 in flight)
+//! connect ─► Cluster ── collect ─► find Velero ─┬─► Velero's own namespace, Nodes ─────────┬─► Capture
+//!                                               ├─► DataUploads ─► their VolumeSnapshots ──┤
+//!                                               └─► restore tasks ─► what they write into ─┘
 //! ```
 
 mod answer;
 mod error;
 mod list;
 mod namespace;
+mod questions;
 mod request;
 mod review;
 mod targets;
@@ -23,7 +27,6 @@ mod tests;
 use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::future::{join, join_all};
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
@@ -33,14 +36,13 @@ pub use request::SizeLimits;
 pub use review::Review;
 pub use traces::Traces;
 
-use crate::capture::{Capture, Listing, Manifest, NowFrom, ResourceKind, Scope, SourceType, Text};
+use crate::capture::{Capture, Listing, Manifest, NowFrom, SourceType, Text};
 use crate::collect::kubectl_compat::{
     Cause, ClusterFlags, Environment, Progress, ResolvedCluster, build_client, resolve,
 };
-use crate::velero::TaskKind;
 use answer::{Failure, FailureKind};
-use list::{Answer, Depth, Narrowed, Question, list};
 use namespace::SearchError;
+use questions::ask_all;
 use request::Asker;
 
 /// A cluster that can be asked. Nothing was sent to it yet, except what a login needs.
@@ -292,79 +294,6 @@ impl Cluster {
             | FailureKind::Gone => CollectError::Unreachable { server, source },
         }
     }
-}
-
-/// What is listed in Velero's namespace and does not decide what else is listed.
-const IN_NAMESPACE: [ResourceKind; 11] = [
-    ResourceKind::Task(TaskKind::DataUpload),
-    ResourceKind::Task(TaskKind::PodVolumeBackup),
-    ResourceKind::Backup,
-    ResourceKind::Restore,
-    ResourceKind::Pod,
-    ResourceKind::DaemonSet,
-    ResourceKind::Deployment,
-    ResourceKind::ConfigMap,
-    ResourceKind::PersistentVolumeClaim,
-    ResourceKind::VolumeSnapshot,
-    ResourceKind::Event,
-];
-
-/// The kinds of restore tasks: they name the restores whose targets are looked up.
-const RESTORE_TASKS: [ResourceKind; 2] = [
-    ResourceKind::Task(TaskKind::DataDownload),
-    ResourceKind::Task(TaskKind::PodVolumeRestore),
-];
-
-async fn ask_all(asker: &Asker<'_>, namespace: &str) -> Vec<Answer> {
-    let ask = |resource| {
-        let question = Question {
-            resource,
-            scope: match resource {
-                ResourceKind::Node => Scope::Cluster,
-                ResourceKind::Task(_)
-                | ResourceKind::Backup
-                | ResourceKind::Restore
-                | ResourceKind::Pod
-                | ResourceKind::DaemonSet
-                | ResourceKind::Deployment
-                | ResourceKind::ConfigMap
-                | ResourceKind::PersistentVolumeClaim
-                | ResourceKind::VolumeSnapshot
-                | ResourceKind::Event => Scope::Namespace(namespace.to_owned()),
-            },
-        };
-        ask_one(asker, question)
-    };
-    let restores = async {
-        let mut answers = join_all(RESTORE_TASKS.map(ask)).await;
-        let unfinished = targets::unfinished_restores(answers.iter().flat_map(Answer::objects));
-        answers.extend(ask_targets(asker, targets::selectors(&unfinished)).await);
-        answers
-    };
-    let others = join_all(
-        IN_NAMESPACE
-            .into_iter()
-            .chain([ResourceKind::Node])
-            .map(ask),
-    );
-    let (restores, others) = join(restores, others).await;
-    restores.into_iter().chain(others).collect()
-}
-
-async fn ask_targets(asker: &Asker<'_>, selectors: Vec<String>) -> Vec<Answer> {
-    let questions = selectors.into_iter().flat_map(|label_selector| {
-        [ResourceKind::Pod, ResourceKind::PersistentVolumeClaim].map(|resource| Question {
-            resource,
-            scope: Scope::Selected {
-                label_selector: label_selector.clone(),
-            },
-        })
-    });
-    join_all(questions.map(|question| ask_one(asker, question))).await
-}
-
-async fn ask_one(asker: &Asker<'_>, question: Question) -> Answer {
-    list(asker, question, &Narrowed::default(), Depth::Everything).await
 }
 
 /// Runs a reading, and says after a second, and then every five, what it waits for.

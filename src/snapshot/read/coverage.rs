@@ -193,7 +193,10 @@ impl Coverages {
             ));
         }
         for resource in ResourceKind::ALL {
-            if let Some(gap) = self.failure_gap(resource, snapshot) {
+            let read_badly = self
+                .failure_gap(resource, snapshot)
+                .or_else(|| self.unproven_targets(resource, snapshot));
+            if let Some(gap) = read_badly {
                 notes.gap(gap);
             } else if let Some(mut gap) = not_in_input(resource, snapshot) {
                 bundles::explain(&mut gap, resource, bundles, &snapshot.namespace);
@@ -205,6 +208,31 @@ impl Coverages {
         }
     }
 
+    /// The gap of restore targets that no label shows, in namespaces that were not listed.
+    fn unproven_targets(&self, resource: ResourceKind, snapshot: &Snapshot) -> Option<Gap> {
+        if self.restore_targets.get(&resource) != Some(&Coverage::Listed) {
+            return None;
+        }
+        let unproven: BTreeSet<String> = targets(resource, snapshot)
+            .into_iter()
+            .filter(|target| !target.is_known)
+            .map(|target| format!("{}/{}", target.namespace, target.name))
+            .collect();
+        let first = unproven.first()?;
+        let others = match unproven.len() {
+            1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        Some(Gap::new(
+            resource.plural(),
+            GapReason::Partial,
+            &format!(
+                "{first}{others} without the label {RESTORE_NAME_LABEL} of its restore, and the namespace was not listed"
+            ),
+            elsewhere(resource),
+        ))
+    }
+
     /// One gap for a resource, whatever went wrong with it how often.
     fn failure_gap(&self, resource: ResourceKind, snapshot: &Snapshot) -> Option<Gap> {
         let mut failures: Vec<&Failure> = self
@@ -213,14 +241,20 @@ impl Coverages {
             .filter(|failure| failure.resource == resource)
             .filter(|failure| !is_made_good(failure, snapshot))
             .collect();
-        failures.sort();
+        // What is missing in Velero's own namespace matters most.
+        failures.sort_by_key(|failure| (is_elsewhere(&failure.scope, snapshot), *failure));
         let first = failures.first()?;
         let messages: BTreeSet<&str> = failures
             .iter()
             .map(|failure| failure.message.as_str())
             .collect();
         let messages: Vec<&str> = messages.into_iter().collect();
-        let mut effect = effect(resource, &first.scope).to_owned();
+        let effect = if is_elsewhere(&first.scope, snapshot) {
+            elsewhere(resource)
+        } else {
+            effect(resource)
+        };
+        let mut effect = effect.to_owned();
         if failures
             .iter()
             .all(|failure| failure.extent == Extent::Rest)
@@ -236,13 +270,80 @@ impl Coverages {
     }
 }
 
-/// Whether another listing gave what this one did not.
+/// Whether other listings gave what this one did not.
 fn is_made_good(failure: &Failure, snapshot: &Snapshot) -> bool {
-    let namespace = match &failure.scope {
-        Scope::Namespace(namespace) => namespace.as_str(),
-        Scope::Cluster | Scope::Selected { .. } | Scope::FileList | Scope::FileObjects => "",
-    };
-    snapshot.coverage_of(failure.resource, namespace) == Coverage::Listed
+    let resource = failure.resource;
+    let is_listed =
+        |namespace: &str| snapshot.coverage_of(resource, namespace) == Coverage::Listed;
+    match &failure.scope {
+        Scope::Namespace(namespace) => is_listed(namespace),
+        Scope::Cluster if resource == ResourceKind::VolumeSnapshot => {
+            let mut namespaces = snapshot_namespaces(snapshot).peekable();
+            is_listed("")
+                || namespaces.peek().is_some()
+                    && is_listed(&snapshot.namespace)
+                    && namespaces.all(is_listed)
+        }
+        Scope::Selected { .. } => {
+            let targets = targets(resource, snapshot);
+            is_listed("") || !targets.is_empty() && targets.iter().all(|target| target.is_known)
+        }
+        Scope::Cluster | Scope::FileList | Scope::FileObjects => is_listed(""),
+    }
+}
+
+/// The namespaces of the snapshots that DataUploads wait for.
+fn snapshot_namespaces(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
+    snapshot
+        .unfinished()
+        .filter(|task| {
+            task.reference.kind == TaskKind::DataUpload && task.phase == Phase::Accepted
+        })
+        .filter_map(|task| task.claim.as_ref())
+        .map(|claim| claim.namespace.as_str())
+}
+
+/// What an unfinished restore task writes into.
+struct Target<'s> {
+    namespace: &'s str,
+    name: &'s str,
+    /// Whether it was seen, or is provably not there.
+    is_known: bool,
+}
+
+fn targets(resource: ResourceKind, snapshot: &Snapshot) -> Vec<Target<'_>> {
+    snapshot
+        .unfinished()
+        .filter_map(|task| match (task.reference.kind, resource) {
+            (TaskKind::PodVolumeRestore, ResourceKind::Pod) => {
+                let pod = task.pod.as_ref()?;
+                Some(Target {
+                    namespace: &pod.namespace,
+                    name: &pod.name,
+                    is_known: !snapshot.restored_pod(&pod.namespace, &pod.name).is_unknown(),
+                })
+            }
+            (TaskKind::DataDownload, ResourceKind::PersistentVolumeClaim) => {
+                let claim = task.claim.as_ref()?;
+                let seen = snapshot.restored_claim(&claim.namespace, &claim.name);
+                Some(Target {
+                    namespace: &claim.namespace,
+                    name: &claim.name,
+                    is_known: !seen.is_unknown(),
+                })
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether a listing was for objects outside Velero's namespace.
+fn is_elsewhere(scope: &Scope, snapshot: &Snapshot) -> bool {
+    match scope {
+        Scope::Namespace(namespace) => *namespace != snapshot.namespace,
+        Scope::Selected { .. } => true,
+        Scope::Cluster | Scope::FileList | Scope::FileObjects => false,
+    }
 }
 
 const fn rank(coverage: Coverage) -> u8 {
@@ -309,7 +410,7 @@ fn damage(
 }
 
 /// What an answer lacks without a resource.
-fn effect(resource: ResourceKind, scope: &Scope) -> &'static str {
+const fn effect(resource: ResourceKind) -> &'static str {
     match resource {
         ResourceKind::Task(TaskKind::DataUpload) => "DataUploads are missing from the answer",
         ResourceKind::Task(TaskKind::DataDownload) => "DataDownloads are missing from the answer",
@@ -325,14 +426,9 @@ fn effect(resource: ResourceKind, scope: &Scope) -> &'static str {
         ResourceKind::Restore => {
             "deadlines of the tasks of Restores are not known, nor whether their Restore is final or gone"
         }
-        ResourceKind::Pod => match scope {
-            Scope::Selected { .. } => {
-                "whether the pods that PodVolumeRestores restore into exist is not known"
-            }
-            Scope::Namespace(_) | Scope::Cluster | Scope::FileList | Scope::FileObjects => {
-                "node-agents and mover pods are not known, so what they hold and wait for is left open"
-            }
-        },
+        ResourceKind::Pod => {
+            "node-agents and mover pods are not known, so what they hold and wait for is left open"
+        }
         ResourceKind::Node => {
             "whether nodes are Ready is not known, nor which rule of perNodeConfig they match"
         }
@@ -341,16 +437,32 @@ fn effect(resource: ResourceKind, scope: &Scope) -> &'static str {
             "the server's version is not known, and its default timeouts are assumed for deadlines"
         }
         ResourceKind::ConfigMap => "the configured limits and the prepare queue are not known",
-        ResourceKind::PersistentVolumeClaim => match scope {
-            Scope::Selected { .. } => {
-                "whether the claims that DataDownloads write to exist is not known"
-            }
-            Scope::Namespace(_) | Scope::Cluster | Scope::FileList | Scope::FileObjects => {
-                "whether volumes are bound and restore targets exist is not known"
-            }
-        },
+        ResourceKind::PersistentVolumeClaim => {
+            "whether volumes are bound and restore targets exist is not known"
+        }
         ResourceKind::VolumeSnapshot => "whether snapshots are ready is not known",
         ResourceKind::Event => "findings lack the words of events; none depends on them alone",
+    }
+}
+
+/// What an answer lacks without the objects of a resource outside Velero's namespace.
+const fn elsewhere(resource: ResourceKind) -> &'static str {
+    match resource {
+        ResourceKind::Pod => {
+            "whether the pods that PodVolumeRestores restore into exist is not known"
+        }
+        ResourceKind::PersistentVolumeClaim => {
+            "whether the claims that DataDownloads write to exist is not known"
+        }
+        ResourceKind::Task(_)
+        | ResourceKind::Backup
+        | ResourceKind::Restore
+        | ResourceKind::Node
+        | ResourceKind::DaemonSet
+        | ResourceKind::Deployment
+        | ResourceKind::ConfigMap
+        | ResourceKind::VolumeSnapshot
+        | ResourceKind::Event => effect(resource),
     }
 }
 
@@ -370,7 +482,7 @@ fn not_in_input(resource: ResourceKind, snapshot: &Snapshot) -> Option<Gap> {
     if resource != ResourceKind::Node {
         message = format!("{message} of namespace {}", snapshot.namespace);
     }
-    let mut effect = effect(resource, &Scope::FileList).to_owned();
+    let mut effect = effect(resource).to_owned();
     if let ResourceKind::Task(_) = resource {
         effect = format!("{effect}; nothing is more than likely");
     }

@@ -76,6 +76,11 @@ fn texts<'a>(capture: &'a Capture, listing: &Listing) -> Vec<&'a str> {
         .collect()
 }
 
+/// It waits for a VolumeSnapshot.
+const ACCEPTED_UPLOAD: &str =
+    r#"{"spec":{"sourceNamespace":"app"},"status":{"phase":"Accepted"}}"#;
+const SNAPSHOTS: &str = "/apis/snapshot.storage.k8s.io/v1/volumesnapshots";
+
 const DU: ResourceKind = ResourceKind::Task(TaskKind::DataUpload);
 
 #[tokio::test]
@@ -114,7 +119,10 @@ async fn a_compressed_page_is_kept_as_it_was_before() {
 
 #[tokio::test]
 async fn every_resource_is_asked_for_once_and_only_with_get() {
-    let server = Server::http(|_| Reply::empty());
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DATA_UPLOADS => Reply::list(&[ACCEPTED_UPLOAD], ""),
+        _ => Reply::empty(),
+    });
     let capture = read(&server).await.capture;
     let listed: BTreeSet<ResourceKind> = capture
         .listings
@@ -170,7 +178,8 @@ async fn a_refusal_is_told_from_an_empty_list() {
             "Forbidden",
             "pods is forbidden: User \"eve\" cannot list",
         ),
-        "/apis/snapshot.storage.k8s.io/v1/namespaces/velero/volumesnapshots" => {
+        DATA_UPLOADS => Reply::list(&[ACCEPTED_UPLOAD], ""),
+        SNAPSHOTS => {
             Reply::json(404, "404 page not found\n").header("Content-Type", "text/plain")
         }
         _ => Reply::empty(),
@@ -190,7 +199,8 @@ async fn a_refusal_is_told_from_an_empty_list() {
             message: "404 page not found".to_owned(),
         }
     );
-    assert_eq!(listing(&capture, DU).outcome, Outcome::Listed(Vec::new()));
+    let backups = listing(&capture, ResourceKind::Backup);
+    assert_eq!(backups.outcome, Outcome::Listed(Vec::new()));
 }
 
 #[tokio::test]
@@ -346,6 +356,144 @@ async fn targets_of_unfinished_restores_are_listed_across_namespaces() {
             ..
         }
     ));
+}
+
+/// The paths of one kind of list that a server was asked for, sorted.
+fn paths(server: &Server, plural: &str) -> Vec<String> {
+    let mut paths: Vec<String> = server
+        .asked()
+        .into_iter()
+        .map(|asked| asked.path)
+        .filter(|path| path.ends_with(plural))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[tokio::test]
+async fn snapshots_are_listed_where_they_are_and_only_while_an_upload_waits_for_one() {
+    let accepted = |asked: &Asked| match asked.path.as_str() {
+        DATA_UPLOADS => Reply::list(&[ACCEPTED_UPLOAD], ""),
+        _ => Reply::empty(),
+    };
+    let server = Server::http(accepted);
+    read(&server).await;
+    assert_eq!(paths(&server, "/volumesnapshots"), [SNAPSHOTS]);
+
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DATA_UPLOADS => Reply::list(
+            &[r#"{"spec":{"sourceNamespace":"app"},"status":{"phase":"InProgress"}}"#],
+            "",
+        ),
+        _ => Reply::empty(),
+    });
+    let capture = read(&server).await.capture;
+    assert_eq!(paths(&server, "/volumesnapshots"), [""; 0]);
+    assert!(
+        capture
+            .listings
+            .iter()
+            .all(|listing| listing.resource != ResourceKind::VolumeSnapshot)
+    );
+}
+
+#[tokio::test]
+async fn where_snapshots_of_all_namespaces_are_forbidden_those_that_matter_are_listed() {
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DATA_UPLOADS => Reply::list(&[ACCEPTED_UPLOAD], ""),
+        SNAPSHOTS => Reply::forbidden(),
+        _ => Reply::empty(),
+    });
+    read(&server).await;
+    assert_eq!(
+        paths(&server, "/volumesnapshots"),
+        [
+            "/apis/snapshot.storage.k8s.io/v1/namespaces/app/volumesnapshots",
+            "/apis/snapshot.storage.k8s.io/v1/namespaces/velero/volumesnapshots",
+            SNAPSHOTS,
+        ]
+    );
+}
+
+const DOWNLOADS: &str = "/apis/velero.io/v2alpha1/namespaces/velero/datadownloads";
+const CLAIMS: &str = "/api/v1/persistentvolumeclaims";
+
+fn download(restore: &str, namespace: &str, claim: &str) -> String {
+    format!(
+        r#"{{"metadata":{{"labels":{{"velero.io/restore-name":"{restore}"}}}},"spec":{{"targetVolume":{{"namespace":"{namespace}","pvc":"{claim}","pv":""}}}}}}"#
+    )
+}
+
+#[tokio::test]
+async fn a_target_without_its_label_is_looked_for_in_its_namespace() {
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DOWNLOADS => Reply::list(
+            &[
+                &download("r", "labelled", "data"),
+                &download("r", "bare", "data"),
+                &download("r", "velero", "data"),
+            ],
+            "",
+        ),
+        CLAIMS => Reply::list(
+            &[r#"{"metadata":{"namespace":"labelled","name":"data"}}"#],
+            "",
+        ),
+        _ => Reply::empty(),
+    });
+    read(&server).await;
+    assert_eq!(
+        paths(&server, "/persistentvolumeclaims"),
+        [
+            "/api/v1/namespaces/bare/persistentvolumeclaims",
+            "/api/v1/namespaces/velero/persistentvolumeclaims",
+            CLAIMS,
+        ]
+    );
+    // Nothing there writes into a pod.
+    assert_eq!(paths(&server, "/pods"), [PODS, "/api/v1/pods"]);
+}
+
+#[tokio::test]
+async fn where_labels_may_not_be_searched_for_the_targets_namespaces_are_listed() {
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DOWNLOADS => Reply::list(&[&download("r", "app", "data")], ""),
+        CLAIMS => Reply::forbidden(),
+        _ => Reply::empty(),
+    });
+    read(&server).await;
+    assert!(
+        paths(&server, "/persistentvolumeclaims")
+            .contains(&"/api/v1/namespaces/app/persistentvolumeclaims".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_server_in_trouble_is_not_asked_for_more_namespaces() {
+    let server = Server::http(|asked| match asked.path.as_str() {
+        DOWNLOADS => Reply::list(&[&download("r", "app", "data")], ""),
+        CLAIMS => Reply::status(503, "ServiceUnavailable", "etcd is away"),
+        _ => Reply::empty(),
+    });
+    read(&server).await;
+    assert_eq!(
+        paths(&server, "/persistentvolumeclaims"),
+        ["/api/v1/namespaces/velero/persistentvolumeclaims", CLAIMS]
+    );
+}
+
+#[tokio::test]
+async fn of_many_namespaces_without_labels_the_first_ten_are_listed() {
+    let downloads: Vec<String> = (0..25)
+        .map(|number| download("r", &format!("app-{number:02}"), "data"))
+        .collect();
+    let server = Server::http(move |asked| match asked.path.as_str() {
+        DOWNLOADS => Reply::list(&downloads.iter().map(String::as_str).collect::<Vec<_>>(), ""),
+        _ => Reply::empty(),
+    });
+    read(&server).await;
+    let of_apps = count(&server, |asked| asked.path.contains("/namespaces/app-"));
+    assert_eq!(of_apps, 10);
 }
 
 #[test]

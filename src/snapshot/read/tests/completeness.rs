@@ -67,12 +67,103 @@ fn a_selected_list_proves_nothing_about_other_pods() {
         snapshot.pod("app", "x"),
         Observed::Unknown(GapReason::Partial)
     );
-    assert_eq!(snapshot.restored_pod("app", "x"), Observed::Absent);
+    assert_eq!(
+        snapshot.restored_pod("app", "x"),
+        Observed::Unknown(GapReason::Partial)
+    );
     assert_eq!(
         snapshot.restored_claim("app", "x"),
         Observed::Unknown(GapReason::NotInInput)
     );
     assert_eq!(gaps(&snapshot, "pods"), "");
+}
+
+fn app() -> Scope {
+    Scope::Namespace("app".to_owned())
+}
+
+/// What is known of the claim that a DataDownload writes to, after these lists of claims.
+fn target_claim(
+    lists: impl IntoIterator<Item = (Scope, Result<Vec<Value>, GapReason>)>,
+) -> Snapshot {
+    let downloads = ResourceKind::Task(TaskKind::DataDownload);
+    let lists = lists
+        .into_iter()
+        .map(|(scope, claims)| (ResourceKind::PersistentVolumeClaim, scope, claims));
+    let capture = cluster(
+        [(downloads, velero(), Ok(vec![data_download_v1_15_1()]))]
+            .into_iter()
+            .chain(lists)
+            .collect(),
+    );
+    read(&capture, &options())
+}
+
+#[test]
+fn a_target_without_its_label_is_missing_only_where_its_namespace_was_listed() {
+    let snapshot = target_claim([(selected(), Ok(vec![])), (app(), Ok(vec![]))]);
+    assert_eq!(snapshot.restored_claim("app", "restored"), Observed::Absent);
+    assert_eq!(gaps(&snapshot, "persistentvolumeclaims"), "");
+
+    let mut there = claim();
+    there["metadata"]["name"] = json!("restored");
+    let snapshot = target_claim([(selected(), Ok(vec![])), (app(), Ok(vec![there]))]);
+    assert!(snapshot.restored_claim("app", "restored").seen().is_some());
+
+    let snapshot = target_claim([(selected(), Ok(vec![]))]);
+    assert_eq!(
+        snapshot.restored_claim("app", "restored"),
+        Observed::Unknown(GapReason::Partial)
+    );
+    assert_eq!(
+        gaps(&snapshot, "persistentvolumeclaims"),
+        "partial app/restored without the label velero.io/restore-name of its restore, and the namespace was not listed | \
+         whether the claims that DataDownloads write to exist is not known\n"
+    );
+}
+
+#[test]
+fn a_refused_list_by_label_is_made_good_by_the_namespaces_of_the_targets() {
+    let refused = || (selected(), Err(GapReason::Forbidden));
+    let snapshot = target_claim([refused(), (app(), Ok(vec![]))]);
+    assert_eq!(snapshot.restored_claim("app", "restored"), Observed::Absent);
+    assert_eq!(gaps(&snapshot, "persistentvolumeclaims"), "");
+
+    let snapshot = target_claim([refused(), (app(), Err(GapReason::Forbidden))]);
+    assert_eq!(
+        snapshot.restored_claim("app", "restored"),
+        Observed::Unknown(GapReason::Forbidden)
+    );
+    assert_eq!(
+        gaps(&snapshot, "persistentvolumeclaims"),
+        "forbidden persistentvolumeclaims is refused | \
+         whether the claims that DataDownloads write to exist is not known\n"
+    );
+}
+
+#[test]
+fn refused_snapshots_of_all_namespaces_are_made_good_by_those_that_uploads_wait_for() {
+    let mut upload = data_upload_v1_17();
+    upload["status"]["phase"] = json!("Accepted");
+    let of = |in_app| {
+        let snapshots = ResourceKind::VolumeSnapshot;
+        let capture = cluster(vec![
+            (
+                ResourceKind::Task(TaskKind::DataUpload),
+                velero(),
+                Ok(vec![upload.clone()]),
+            ),
+            (snapshots, Scope::Cluster, Err(GapReason::Forbidden)),
+            (snapshots, velero(), Ok(vec![])),
+            (snapshots, app(), in_app),
+        ]);
+        gaps(&read(&capture, &options()), "volumesnapshots")
+    };
+    assert_eq!(of(Ok(vec![])), "");
+    assert_eq!(
+        of(Err(GapReason::Forbidden)),
+        "forbidden volumesnapshots is refused | whether snapshots are ready is not known\n"
+    );
 }
 
 #[test]
