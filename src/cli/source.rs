@@ -2,14 +2,18 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::anyhow;
 
 use super::args::{ClusterArgs, Limit, SourceArgs};
 use super::error::{Error, ErrorKind};
+use super::exit::Exit;
 use crate::capture::Capture;
-use crate::collect::cluster::{self, Cluster, CollectError, CollectOptions, Collected, Traces};
+use crate::collect::cluster::{
+    self, Cluster, CollectError, CollectOptions, Collected, Interrupt, Traces,
+};
 use crate::collect::files::{self, FilesError, Limits};
 use crate::collect::kubectl_compat::{
     ClusterFlags, Environment, Progress, TlsVerify, velero_namespace_hint,
@@ -23,12 +27,37 @@ use crate::snapshot::{self, NamespaceSearch, ReadOptions, Snapshot};
 /// What no `--timeout` means to a reading: longer than anyone waits, and no overflow.
 const WITHOUT_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// How long a command may take to come to an end after Ctrl-C. What waits for an answer ends at once, and a
+/// login that hangs does not.
+const AFTER_INTERRUPT: Duration = Duration::from_millis(200);
+
 /// What was read.
 pub(crate) struct Read {
     /// What was seen.
     pub(crate) snapshot: Snapshot,
     /// What follow-up commands name.
     pub(crate) pins: Pins,
+    /// How the reading ended.
+    pub(crate) end: End,
+}
+
+/// How a reading ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself.
+    Own,
+    /// By Ctrl-C, with what was known by then.
+    Interrupted,
+}
+
+impl End {
+    /// Returns the exit of a command that otherwise ended with `exit`.
+    pub(crate) const fn exit(self, exit: Exit) -> Exit {
+        match self {
+            Self::Own => exit,
+            Self::Interrupted => Exit::Interrupted,
+        }
+    }
 }
 
 /// What was collected, not yet read.
@@ -39,6 +68,8 @@ pub(crate) struct Source {
     pub(crate) namespace: String,
     /// What follow-up commands name.
     pub(crate) pins: Pins,
+    /// How the reading ended.
+    pub(crate) end: End,
 }
 
 /// Reads what the flags name.
@@ -78,6 +109,7 @@ fn to_read(args: &SourceArgs, source: Source) -> Result<Read, Error> {
     Ok(Read {
         snapshot: snapshot::read_owned(source.capture, &options),
         pins: source.pins,
+        end: source.end,
     })
 }
 
@@ -165,6 +197,7 @@ fn from_files(args: &SourceArgs) -> Result<Source, Error> {
             source_flags,
             ..Pins::default()
         },
+        end: End::Own,
     })
 }
 
@@ -185,7 +218,7 @@ fn files_error(error: FilesError) -> Error {
 }
 
 fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, Error> {
-    let (collected, context) = with_cluster(args, async |cluster, options, progress| {
+    let (collected, context, end) = with_cluster(args, async |cluster, options, progress| {
         let mut collected = cluster
             .collect(options, progress)
             .await
@@ -193,7 +226,13 @@ fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, 
         if let Some(traces) = traces {
             add_traces(cluster, &mut collected, options, traces, progress).await;
         }
-        Ok((collected, cluster.resolved().context.clone()))
+        let end = if cluster.interrupt().is_raised() {
+            progress("interrupted; the answer holds what was known by then");
+            End::Interrupted
+        } else {
+            End::Own
+        };
+        Ok((collected, cluster.resolved().context.clone(), end))
     })?;
     Ok(Source {
         capture: collected.capture,
@@ -204,6 +243,7 @@ fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, 
             cluster_flags: pinned_flags(&args.cluster),
             source_flags: Vec::new(),
         },
+        end,
     })
 }
 
@@ -259,7 +299,8 @@ fn without_credentials(address: &str) -> String {
     }
 }
 
-/// Connects to the cluster that the flags name and does some work there, until Ctrl-C.
+/// Connects to the cluster that the flags name and does some work there. After Ctrl-C readings end with what
+/// they have, and [`Cluster::interrupt`] says so; other work ends without an answer.
 ///
 /// # Errors
 ///
@@ -275,10 +316,21 @@ pub(crate) fn with_cluster<T>(
         .map_err(|error| {
             Error::could_not_answer(anyhow::Error::new(error).context("start the runtime"))
         })?;
+    let interrupt = Interrupt::default();
     let done = runtime.block_on(async {
+        let mut work = pin!(connected(args, &interrupt, work));
+        // The work comes first: while it does not wait for anything, such as when a kubeconfig is a pipe to
+        // which nobody writes, Ctrl-C must end the process as it does by itself.
         tokio::select! {
-            done = connected(args, work) => done,
-            _ = tokio::signal::ctrl_c() => Err(Error::new(ErrorKind::Interrupted, anyhow!("interrupted"))),
+            biased;
+            done = &mut work => return done,
+            _ = tokio::signal::ctrl_c() => interrupt.raise(),
+        }
+        tokio::select! {
+            biased;
+            done = &mut work => done,
+            _ = tokio::signal::ctrl_c() => Err(interrupted()),
+            () = tokio::time::sleep(AFTER_INTERRUPT) => Err(interrupted()),
         }
     });
     // A credential plugin that hangs must not keep the program.
@@ -286,8 +338,13 @@ pub(crate) fn with_cluster<T>(
     done
 }
 
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Interrupted, anyhow!("interrupted"))
+}
+
 async fn connected<T>(
     args: &SourceArgs,
+    interrupt: &Interrupt,
     work: impl AsyncFnOnce(&Cluster, &CollectOptions, &dyn Fn(&str)) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let flags = cluster_flags(&args.cluster, args.namespace.as_ref());
@@ -298,7 +355,8 @@ async fn connected<T>(
     };
     let cluster = cluster::connect(&flags, &environment, &progress)
         .await
-        .map_err(cluster_error)?;
+        .map_err(cluster_error)?
+        .with_interrupt(interrupt);
     let mut options = CollectOptions::of_flags(&flags);
     if let Some(limit) = args.timeout {
         options.time_limit = limit.duration().unwrap_or(WITHOUT_LIMIT);
@@ -314,7 +372,8 @@ async fn add_traces(
     traces: TraceArgs,
     progress: Progress<'_>,
 ) {
-    if traces.logs == Traces::Never && traces.metrics == Traces::Never {
+    let none = traces.logs == Traces::Never && traces.metrics == Traces::Never;
+    if none || cluster.interrupt().is_raised() {
         return;
     }
     let seen = snapshot::read(
@@ -387,6 +446,7 @@ pub(crate) fn cluster_error(error: CollectError) -> Error {
     let kind = match error.kind() {
         cluster::ErrorKind::Usage => ErrorKind::Usage,
         cluster::ErrorKind::Timeout => ErrorKind::TimedOut,
+        cluster::ErrorKind::Interrupted => ErrorKind::Interrupted,
         cluster::ErrorKind::Config
         | cluster::ErrorKind::Login
         | cluster::ErrorKind::Unreachable
@@ -402,7 +462,9 @@ pub(crate) fn cluster_error(error: CollectError) -> Error {
             Some("give it more time with --timeout and --request-timeout")
         }
         // Their messages say what to type.
-        cluster::ErrorKind::Usage | cluster::ErrorKind::VeleroNotFound => None,
+        cluster::ErrorKind::Usage
+        | cluster::ErrorKind::VeleroNotFound
+        | cluster::ErrorKind::Interrupted => None,
     };
     let error = Error::new(kind, error);
     match hint {

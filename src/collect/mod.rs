@@ -7,4 +7,8 @@ pub mod files;
 pub mod kubectl_compat;
 
 #[cfg(test)]
+#[expect(
+    dead_code,
+    reason = "the cluster tests ask for more than the unit tests do"
+)]
 mod test_server;

@@ -1,6 +1,6 @@
 //! Of which node-agents the objects alone do not tell enough, so that log and metrics are worth a request.
 
-use crate::replay::{LimitBasis, NodeReplay, Replay, Verb, is_healthy};
+use crate::replay::{LimitBasis, NodeReplay, Replay, Situation, Verb, is_healthy};
 use crate::snapshot::{AgentPod, NodeAgent, Restarted, Snapshot};
 use crate::velero::Phase;
 
@@ -8,7 +8,7 @@ use crate::velero::Phase;
 const MOST_AGENTS: usize = 20;
 
 /// Returns the node-agents whose traces would decide something: somebody waits beside a slot that seems free, a
-/// holder is broken, the limit in force is not known while it matters, or nobody accepts a New task.
+/// holder is broken, a task has ended and does not say so, the limit in force is not known while it matters, or nobody accepts a New task.
 #[must_use]
 pub fn nodes_that_need_logs(snapshot: &Snapshot, replay: &Replay<'_>) -> Vec<AgentPod> {
     let ignored_everywhere = ignored_by(snapshot, replay, None);
@@ -36,13 +36,18 @@ fn needs_log(replay: &Replay<'_>, node: &NodeReplay<'_>) -> bool {
     let broken = holders
         .iter()
         .any(|holder| !replay.tasks.get(holder).is_some_and(is_healthy));
+    // Such a task holds no slot any more, and why its last write is missing stands in the log alone.
+    let ended_untold = replay.tasks.values().any(|task| {
+        task.node.as_deref() == Some(&node.node)
+            && matches!(task.situation, Situation::DoneButPodGone { .. })
+    });
     let limit_unknown = match node.limit.basis {
         LimitBasis::Proven | LimitBasis::Logged => false,
         LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_) => {
             true
         }
     };
-    waits_beside_a_slot || broken || (limit_unknown && !node.waiting().is_empty())
+    waits_beside_a_slot || broken || ended_untold || (limit_unknown && !node.waiting().is_empty())
 }
 
 /// Whether a New task that nothing holds back has waited beyond the threshold: one bound to a node, or one that

@@ -75,6 +75,19 @@ const fn reads(
     }
 }
 
+const fn traces(subresource: &'static str, feature: &'static str) -> Right {
+    Right {
+        group: "",
+        resource: "pods",
+        subresource,
+        verbs: &["get"],
+        scope: RightScope::Velero,
+        role: RoleKind::Viewer,
+        need: Need::Optional,
+        feature,
+    }
+}
+
 const fn acts(
     group: &'static str,
     resource: &'static str,
@@ -183,9 +196,9 @@ pub const RIGHTS: &[Right] = &[
     reads(
         "snapshot.storage.k8s.io",
         "volumesnapshots",
-        RightScope::Velero,
+        RightScope::Cluster,
         Need::Optional,
-        "snapshots that are not ready",
+        "snapshots that DataUploads wait for",
     ),
     reads(
         "",
@@ -222,6 +235,14 @@ pub const RIGHTS: &[Right] = &[
         Need::Optional,
         "finding Velero without -n",
     ),
+    traces(
+        "log",
+        "logs of node-agents, where they would decide something",
+    ),
+    traces(
+        "proxy",
+        "metrics of node-agents, where they would decide something",
+    ),
     acts(
         "velero.io",
         TaskKind::DataUpload.plural(),
@@ -257,16 +278,6 @@ pub const RIGHTS: &[Right] = &[
         Need::Required,
         "restarting a node-agent, touching a mover pod",
     ),
-    Right {
-        group: "",
-        resource: "pods",
-        subresource: "log",
-        verbs: &["get"],
-        scope: RightScope::Velero,
-        role: RoleKind::Operator,
-        need: Need::Optional,
-        feature: "saving a node-agent's log before its restart",
-    },
 ];
 
 impl Right {
@@ -395,12 +406,12 @@ mod tests {
     }
 
     #[test]
-    fn a_viewer_only_lists() {
+    fn a_viewer_only_reads() {
         let yaml = role_yaml(RoleKind::Viewer, "velero");
         assert!(
             yaml.lines()
                 .filter(|line| line.contains("verbs:"))
-                .all(|line| line.contains("[list]"))
+                .all(|line| line.contains("[list]") || line.contains("[get]"))
         );
         assert!(yaml.contains("kind: ClusterRole"));
     }

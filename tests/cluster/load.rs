@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cases::list;
 use crate::control_plane::Plane;
+use crate::plugin::PATIENT;
 use crate::proxy::Seen;
 
 const NODES: usize = 1_000;
@@ -121,7 +122,7 @@ pub(crate) fn cluster(now: Timestamp) -> Vec<Value> {
 }
 
 /// Returns what a reading command must not have sent.
-fn forbidden_requests(seen: &[Seen]) -> Vec<String> {
+pub(crate) fn forbidden_requests(seen: &[Seen]) -> Vec<String> {
     const REVIEW: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     seen.iter()
         .filter(|request| {
@@ -139,7 +140,7 @@ fn ten_thousand_tasks_are_read_in_few_paged_requests() {
     let (proxy, user) = plane.behind_proxy(SignedDuration::ZERO);
 
     for command in ["status", "diagnose", "replay"] {
-        let run = user.plugin(&[command, "-o", "json"]);
+        let run = user.plugin(&[command, "-o", "json", PATIENT[0], PATIENT[1]]);
         let seen = proxy.take();
         let targets: Vec<&str> = seen.iter().map(|request| request.target.as_str()).collect();
         let log = targets.join("\n");

@@ -26,6 +26,7 @@ mod cases;
 mod control_plane;
 mod crds;
 mod endings;
+mod ends_early;
 mod etcd;
 mod installations;
 mod kwok;

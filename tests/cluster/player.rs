@@ -67,11 +67,13 @@ impl Moment {
             }
         }
         plane.etcd().put(&self.objects);
+        // The time of the container runtime, by which the API server leaves out what is older than was asked for.
+        let written = plane.api().now();
         let lines: String = self
             .logs
             .iter()
             .flat_map(|log| log.lines())
-            .map(|line| format!("2000-01-01T00:00:00.000000000Z stdout F {line}\n"))
+            .map(|line| format!("{written:.9} stdout F {line}\n"))
             .collect();
         std::fs::write(plane.pod_log(), lines).expect("the file is ours");
     }

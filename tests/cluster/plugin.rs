@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Flags for a reading that is not about time limits: tests run on busy machines too.
+pub(crate) const PATIENT: [&str; 2] = ["--request-timeout=5m", "--timeout=10m"];
+
 /// A user's machine: a home, a kubeconfig, and the plugin on PATH.
 pub(crate) struct User {
     home: TempDir,

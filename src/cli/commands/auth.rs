@@ -70,6 +70,7 @@ fn ask(args: &Args) -> Result<AuthReport, Error> {
                 ErrorKind::Config
                 | ErrorKind::Login
                 | ErrorKind::Unreachable
+                | ErrorKind::Interrupted
                 | ErrorKind::Timeout => return Err(source::cluster_error(error)),
             },
         };

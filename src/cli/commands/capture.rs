@@ -57,11 +57,12 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
             args.file.display()
         ));
     }
-    Ok(if timed_out(&source.capture) {
+    let exit = if timed_out(&source.capture) {
         Exit::TimedOut
     } else {
         Exit::Answered
-    })
+    };
+    Ok(source.end.exit(exit))
 }
 
 fn write_file(capture: &Capture, path: &Path) -> Result<(), Error> {
@@ -92,4 +93,8 @@ fn timed_out(capture: &Capture) -> bool {
             }
             Outcome::Listed(_) => false,
         })
+        || capture
+            .problems
+            .iter()
+            .any(|problem| problem.reason == GapReason::Timeout)
 }

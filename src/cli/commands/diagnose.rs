@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     ui.say_unmatched(&report.head);
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::diagnosis(out, &report, args.output.output.into(), &terminal))?;
-    Ok(exit(&report, args.fail_on.into()))
+    Ok(read.end.exit(exit(&report, args.fail_on.into())))
 }
 
 /// The first that applies.

@@ -80,13 +80,14 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     let report = report.with_forecast(&forecast(&read.snapshot, &replayed, &troubles));
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::explanation(out, &report, args.output.output.into(), &terminal))?;
-    Ok(if report.head.timed_out() {
+    let exit = if report.head.timed_out() {
         Exit::TimedOut
     } else if report.verdict == Standing::Unknown {
         Exit::CouldNotAnswer
     } else {
         Exit::Answered
-    })
+    };
+    Ok(read.end.exit(exit))
 }
 
 fn page(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {

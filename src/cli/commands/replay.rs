@@ -49,13 +49,14 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     ui.say_unmatched(&report.head);
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::replay(out, &report, args.output.output.into(), &terminal))?;
-    Ok(if report.head.timed_out() {
+    let exit = if report.head.timed_out() {
         Exit::TimedOut
     } else if report.nothing_answered() {
         Exit::CouldNotAnswer
     } else {
         Exit::Answered
-    })
+    };
+    Ok(read.end.exit(exit))
 }
 
 /// Answers how the queue drains from here.
@@ -84,11 +85,12 @@ fn run_simulation(
     ui.say_unmatched(&report.head);
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::simulation(out, &report, args.output.output.into(), &terminal))?;
-    Ok(if report.head.timed_out() {
+    let exit = if report.head.timed_out() {
         Exit::TimedOut
     } else if report.nothing_answered() {
         Exit::CouldNotAnswer
     } else {
         Exit::Answered
-    })
+    };
+    Ok(read.end.exit(exit))
 }

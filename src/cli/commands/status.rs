@@ -51,11 +51,12 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     }
     let terminal = terminal(args.output, &TerminalEnvironment::of_process());
     ui.answer(|out| render::status(out, &report, args.output.output.into(), &terminal))?;
-    Ok(if report.head.timed_out() {
+    let exit = if report.head.timed_out() {
         Exit::TimedOut
     } else if report.nothing_answered() {
         Exit::CouldNotAnswer
     } else {
         Exit::Answered
-    })
+    };
+    Ok(read.end.exit(exit))
 }

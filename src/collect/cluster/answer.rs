@@ -27,12 +27,18 @@ pub(super) enum FailureKind {
     Unauthorized,
     /// 429 and 5xx.
     Unavailable,
+    /// Refused for another reason than rights, such as an address that the server does not proxy to.
+    Rejected,
     /// An answer that is not what was asked for.
     Malformed,
     /// HTML, or a redirect.
     NotKubernetes,
     /// No answer in time.
     Timeout,
+    /// The time limit of the whole command ended first.
+    OutOfTime,
+    /// Ctrl-C.
+    Interrupted,
     /// No connection.
     Unreachable,
     /// The connection broke while the answer was read.
@@ -61,8 +67,10 @@ impl Failure {
             FailureKind::Forbidden | FailureKind::Unauthorized => GapReason::Forbidden,
             FailureKind::NotFound => GapReason::NotFound,
             FailureKind::Malformed | FailureKind::NotKubernetes => GapReason::Malformed,
-            FailureKind::Timeout => GapReason::Timeout,
+            FailureKind::Timeout | FailureKind::OutOfTime => GapReason::Timeout,
             FailureKind::Gone
+            | FailureKind::Rejected
+            | FailureKind::Interrupted
             | FailureKind::Unavailable
             | FailureKind::Unreachable
             | FailureKind::Cut
@@ -76,11 +84,14 @@ impl Failure {
             FailureKind::Unauthorized
             | FailureKind::NotKubernetes
             | FailureKind::Timeout
+            | FailureKind::OutOfTime
+            | FailureKind::Interrupted
             | FailureKind::Unreachable => true,
             FailureKind::Forbidden
             | FailureKind::NotFound
             | FailureKind::Gone
             | FailureKind::Unavailable
+            | FailureKind::Rejected
             | FailureKind::Malformed
             | FailureKind::Cut
             | FailureKind::TooLarge => false,
@@ -111,13 +122,15 @@ pub(super) fn refusal(status: StatusCode, body: &[u8]) -> Failure {
         504 => FailureKind::Timeout,
         429 | 500..=599 => FailureKind::Unavailable,
         300..=399 => FailureKind::NotKubernetes,
-        _ => FailureKind::Malformed,
+        _ => FailureKind::Rejected,
     };
     let words = server_words(body);
     Failure::new(
         kind,
         match words {
-            Some(words) if kind == FailureKind::Unavailable => format!("HTTP {status}: {words}"),
+            Some(words) if matches!(kind, FailureKind::Unavailable | FailureKind::Rejected) => {
+                format!("HTTP {status}: {words}")
+            }
             Some(words) => words,
             None => format!("HTTP {status}"),
         },

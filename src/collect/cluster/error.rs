@@ -19,6 +19,8 @@ pub enum ErrorKind {
     Usage,
     /// The time limit ended before anything was known.
     Timeout,
+    /// The user ended it before anything was known.
+    Interrupted,
 }
 
 /// Why a cluster could not be read at all.
@@ -67,6 +69,9 @@ pub enum CollectError {
         /// The limit that ended.
         limit: Duration,
     },
+    /// Ctrl-C, before anything was known.
+    #[error("interrupted")]
+    Interrupted,
     /// No namespace holds Velero.
     #[error("no installation of Velero found: {looked_for}; name its namespace with -n")]
     VeleroNotFound {
@@ -113,6 +118,7 @@ impl CollectError {
             }
             Self::Login { .. } => ErrorKind::Login,
             Self::Timeout { .. } => ErrorKind::Timeout,
+            Self::Interrupted => ErrorKind::Interrupted,
             Self::VeleroNotFound { .. }
             | Self::SearchForbidden { .. }
             | Self::SearchFailed { .. } => ErrorKind::VeleroNotFound,

@@ -13,6 +13,7 @@
 
 mod answer;
 mod error;
+mod interrupt;
 mod list;
 mod namespace;
 mod questions;
@@ -31,6 +32,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
 pub use error::{CollectError, ErrorKind};
+pub use interrupt::Interrupt;
 pub use namespace::{NamespaceChoice, NamespaceRule};
 pub use request::SizeLimits;
 pub use review::Review;
@@ -52,6 +54,7 @@ pub struct Cluster {
     valid_until: Option<Timestamp>,
     flags: ClusterFlags,
     env: Environment,
+    interrupt: Interrupt,
 }
 
 /// How much a reading may take.
@@ -125,6 +128,7 @@ pub async fn connect(
         valid_until: connection.valid_until,
         flags: flags.clone(),
         env: env.clone(),
+        interrupt: Interrupt::default(),
     })
 }
 
@@ -133,6 +137,21 @@ impl Cluster {
     #[must_use]
     pub const fn resolved(&self) -> &ResolvedCluster {
         &self.resolved
+    }
+
+    /// Lets an interrupt end readings of this cluster.
+    #[must_use]
+    pub fn with_interrupt(self, interrupt: &Interrupt) -> Self {
+        Self {
+            interrupt: interrupt.clone(),
+            ..self
+        }
+    }
+
+    /// Returns what ends readings of this cluster.
+    #[must_use]
+    pub const fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// Returns the client, for what is not a list: logs, watches, actions.
@@ -160,7 +179,8 @@ impl Cluster {
     ///
     /// As [`connect`].
     pub async fn log_in_again(&self, progress: Progress<'_>) -> Result<Self, CollectError> {
-        connect(&self.flags, &self.env, progress).await
+        let again = connect(&self.flags, &self.env, progress).await?;
+        Ok(again.with_interrupt(&self.interrupt))
     }
 
     /// Finds Velero's namespace: what the user says, else where Velero is.
@@ -200,6 +220,7 @@ impl Cluster {
         };
         Asker::new(
             &self.client,
+            &self.interrupt,
             progress,
             request_timeout.min(options.time_limit),
             options.time_limit,
@@ -219,6 +240,8 @@ impl Cluster {
         match known {
             Some(known) => Ok(known),
             None => namespace::search(asker).await.map_err(|error| match error {
+                // Where Velero is, is the first thing to know.
+                _ if self.interrupt.is_raised() => CollectError::Interrupted,
                 SearchError::Server(failure) => self.unusable(failure, options),
                 SearchError::Collect(error) => error,
             }),
@@ -232,6 +255,9 @@ impl Cluster {
     ) -> Result<Collected, CollectError> {
         let namespace = self.namespace(asker, options).await?;
         let answers = ask_all(asker, &namespace.namespace).await;
+        if asker.is_interrupted_in_vain() {
+            return Err(CollectError::Interrupted);
+        }
         if let Some(failure) = asker.verdict() {
             return Err(self.unusable(failure, options));
         }
@@ -274,10 +300,11 @@ impl Cluster {
         let source = Cause(failure.message);
         match failure.kind {
             FailureKind::Unauthorized => CollectError::Login { server, source },
-            FailureKind::NotKubernetes | FailureKind::Malformed => {
+            FailureKind::NotKubernetes | FailureKind::Malformed | FailureKind::Rejected => {
                 CollectError::NotKubernetes { server, source }
             }
-            FailureKind::Timeout => CollectError::Timeout {
+            FailureKind::Interrupted => CollectError::Interrupted,
+            FailureKind::Timeout | FailureKind::OutOfTime => CollectError::Timeout {
                 server,
                 limit: if options.request_timeout.is_zero() {
                     options.time_limit

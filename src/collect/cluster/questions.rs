@@ -28,8 +28,7 @@ const IN_NAMESPACE: [ResourceKind; 9] = [
 const RESTORE_TASKS: [TaskKind; 2] = [TaskKind::DataDownload, TaskKind::PodVolumeRestore];
 
 /// What restore tasks write into.
-const RESTORE_TARGETS: [ResourceKind; 2] =
-    [ResourceKind::Pod, ResourceKind::PersistentVolumeClaim];
+const RESTORE_TARGETS: [ResourceKind; 2] = [ResourceKind::Pod, ResourceKind::PersistentVolumeClaim];
 
 /// Asks for everything that a diagnosis looks at.
 pub(super) async fn ask_all(asker: &Asker<'_>, namespace: &str) -> Vec<Answer> {
@@ -67,9 +66,11 @@ async fn ask_uploads(asker: &Asker<'_>, velero: &str) -> Vec<Answer> {
         let namespaces = targets::few(waited_for.iter().map(String::as_str), velero);
         let own = [velero.to_owned()];
         answers.extend(
-            join_all(own.iter().chain(&namespaces).map(|namespace| {
-                ask_in(asker, ResourceKind::VolumeSnapshot, namespace)
-            }))
+            join_all(
+                own.iter()
+                    .chain(&namespaces)
+                    .map(|namespace| ask_in(asker, ResourceKind::VolumeSnapshot, namespace)),
+            )
             .await,
         );
     }
@@ -113,9 +114,9 @@ async fn ask_restores(asker: &Asker<'_>, velero: &str) -> Vec<Answer> {
             .into_iter()
             .map(move |namespace| (resource, namespace))
     });
-    let more: Vec<Answer> = join_all(more.map(|(resource, namespace)| async move {
-        ask_in(asker, resource, &namespace).await
-    }))
+    let more: Vec<Answer> = join_all(
+        more.map(|(resource, namespace)| async move { ask_in(asker, resource, &namespace).await }),
+    )
     .await;
     answers.extend(labelled);
     answers.extend(more);

@@ -16,6 +16,7 @@ use super::answer::{
     Failure, FailureKind, date, looks_like_html, not_kubernetes, refusal, retry_after,
 };
 use super::error::seconds;
+use super::interrupt::Interrupt;
 use crate::collect::kubectl_compat::{Progress, error_text};
 
 /// Requests in flight at the same time. An API server in trouble must not be pushed further.
@@ -49,6 +50,7 @@ impl Default for SizeLimits {
 /// Sends requests within the limits of one command and remembers what they have in common.
 pub(super) struct Asker<'a> {
     client: &'a kube::Client,
+    interrupt: &'a Interrupt,
     progress: Progress<'a>,
     request_timeout: Duration,
     time_limit: Duration,
@@ -69,6 +71,7 @@ pub(super) struct Asker<'a> {
 impl<'a> Asker<'a> {
     pub(super) fn new(
         client: &'a kube::Client,
+        interrupt: &'a Interrupt,
         progress: Progress<'a>,
         request_timeout: Duration,
         time_limit: Duration,
@@ -76,6 +79,7 @@ impl<'a> Asker<'a> {
     ) -> Self {
         Self {
             client,
+            interrupt,
             progress,
             request_timeout,
             time_limit,
@@ -114,6 +118,20 @@ impl<'a> Asker<'a> {
     /// Returns how many requests were sent.
     pub(super) const fn sent(&self) -> usize {
         self.sent.get()
+    }
+
+    /// Returns whether the user has interrupted the command before anything was answered.
+    pub(super) fn is_interrupted_in_vain(&self) -> bool {
+        self.interrupt.is_raised() && !self.answered.get()
+    }
+
+    /// Waits, but not beyond an interrupt.
+    pub(super) async fn pause(&self, duration: Duration) {
+        tokio::select! {
+            biased;
+            () = self.interrupt.raised() => {}
+            () = sleep(duration) => {}
+        }
     }
 
     /// Returns why the server as a whole is unusable, unless it has answered something.
@@ -166,6 +184,23 @@ impl<'a> Asker<'a> {
         what: &str,
         form: Form,
     ) -> Result<String, Failure> {
+        tokio::select! {
+            biased;
+            () = self.interrupt.raised() => Err(Failure::new(
+                FailureKind::Interrupted,
+                "the command was interrupted before the answer came",
+            )),
+            answer = self.get_within_limits(path, accept, what, form) => answer,
+        }
+    }
+
+    async fn get_within_limits(
+        &self,
+        path: &str,
+        accept: &'static str,
+        what: &str,
+        form: Form,
+    ) -> Result<String, Failure> {
         let deadline = self.deadline();
         let Ok(Ok(_permit)) = timeout_at(deadline, self.permits.acquire()).await else {
             return Err(self.out_of_time());
@@ -201,7 +236,7 @@ impl<'a> Asker<'a> {
 
     fn out_of_time(&self) -> Failure {
         Failure::new(
-            FailureKind::Timeout,
+            FailureKind::OutOfTime,
             format!("the time limit of {} ended first", seconds(self.time_limit)),
         )
     }
@@ -216,9 +251,12 @@ impl<'a> Asker<'a> {
                 | FailureKind::TooLarge => true,
                 FailureKind::Unauthorized
                 | FailureKind::Unavailable
+                | FailureKind::Rejected
                 | FailureKind::Malformed
                 | FailureKind::NotKubernetes
                 | FailureKind::Timeout
+                | FailureKind::OutOfTime
+                | FailureKind::Interrupted
                 | FailureKind::Unreachable
                 | FailureKind::Cut => false,
             },
@@ -244,7 +282,7 @@ impl<'a> Asker<'a> {
         self.sent.set(self.sent.get() + 1);
         match timeout_at(own_limit.min(deadline), self.exchange(path, accept, form)).await {
             Ok(answer) => answer,
-            Err(_elapsed) if deadline < own_limit => Err((self.out_of_time(), None)),
+            Err(_elapsed) if deadline <= own_limit => Err((self.out_of_time(), None)),
             Err(_elapsed) => Err((
                 Failure::new(
                     FailureKind::Timeout,

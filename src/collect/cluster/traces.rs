@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
-use tokio::time::sleep;
 
 use super::answer::{Failure, FailureKind};
 use super::list::encode;
@@ -65,7 +64,8 @@ impl Cluster {
         took: Duration,
         progress: Progress<'_>,
     ) {
-        let asker = self.asker(&rest_of(options, took), progress);
+        let rest = rest_of(options, took);
+        let asker = self.asker(&rest.options, progress);
         let now = capture.manifest.taken_at;
         let read = join_all(wanted.iter().flat_map(|agent| {
             let before = match agent.restarted {
@@ -75,7 +75,7 @@ impl Cluster {
             [Some(Previous::No), before]
                 .into_iter()
                 .flatten()
-                .map(|previous| log(&asker, agent, previous, now))
+                .map(|previous| log(&asker, agent, previous, now, rest.limit))
         }));
         for answer in with_progress(&asker, read).await {
             match answer {
@@ -96,7 +96,7 @@ impl Cluster {
         took: Duration,
         progress: Progress<'_>,
     ) -> Duration {
-        let options = rest_of(options, took);
+        let Rest { options, limit } = rest_of(options, took);
         let asker = self.asker(&options, progress);
         // Without the server's clock the two looks have no time.
         let Some(base) = capture.manifest.taken_at else {
@@ -139,7 +139,7 @@ impl Cluster {
                     Err(failure) => {
                         let problem = Problem {
                             resource: "metrics".to_owned(),
-                            reason: optional(&failure),
+                            reason: optional(&failure, limit),
                             message: format!("metrics of {}: {}", agent.pod, failure.message),
                         };
                         // One word about rights is enough, for however many agents.
@@ -159,17 +159,40 @@ impl Cluster {
                     break;
                 }
                 asker.say("looking at the metrics of node-agents twice, 12 s apart; --metrics never leaves it out");
-                sleep(BETWEEN_METRICS).await;
+                asker.pause(BETWEEN_METRICS).await;
             }
         }
         asker.elapsed()
     }
 }
 
-fn rest_of(options: &CollectOptions, took: Duration) -> CollectOptions {
-    CollectOptions {
-        time_limit: options.time_limit.saturating_sub(took).min(TIME_LIMIT),
-        ..options.clone()
+/// What is left for traces.
+struct Rest {
+    options: CollectOptions,
+    limit: Limit,
+}
+
+/// Whose time limit is the first to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    /// The command's: its exit code speaks of it.
+    Command,
+    /// That of the traces, which are optional.
+    Traces,
+}
+
+fn rest_of(options: &CollectOptions, took: Duration) -> Rest {
+    let rest = options.time_limit.saturating_sub(took);
+    Rest {
+        options: CollectOptions {
+            time_limit: rest.min(TIME_LIMIT),
+            ..options.clone()
+        },
+        limit: if rest <= TIME_LIMIT {
+            Limit::Command
+        } else {
+            Limit::Traces
+        },
     }
 }
 
@@ -188,6 +211,7 @@ async fn log(
     agent: &AgentPod,
     previous: Previous,
     now: Option<Timestamp>,
+    limit: Limit,
 ) -> Result<Option<LogFile>, Problem> {
     let lines = match previous {
         Previous::No => TAIL_LINES,
@@ -200,7 +224,7 @@ async fn log(
         Err(failure) if previous == Previous::Yes && failure.kind != FailureKind::Forbidden => {
             return Ok(None);
         }
-        Err(failure) => return Err(problem(agent, &failure)),
+        Err(failure) => return Err(problem(agent, &failure, limit)),
     };
     let (cut, body) = if tail.whole {
         (Cut::Whole, tail.body)
@@ -261,7 +285,7 @@ async fn tail(
     }
     if body.len() >= LOG_BYTES {
         return Err(Failure::new(
-            FailureKind::Malformed,
+            FailureKind::TooLarge,
             format!("its last {lines} lines are longer than {LOG_BYTES} bytes"),
         ));
     }
@@ -303,17 +327,20 @@ fn log_path(agent: &AgentPod, previous: Previous, limits: &str) -> String {
     )
 }
 
-fn problem(agent: &AgentPod, failure: &Failure) -> Problem {
+fn problem(agent: &AgentPod, failure: &Failure, limit: Limit) -> Problem {
     Problem {
         resource: "log".to_owned(),
-        reason: optional(failure),
+        reason: optional(failure, limit),
         message: format!("log of {}: {}", agent.pod, failure.message),
     }
 }
 
-/// Why a trace was not read. A late one is not the command's own time limit, which the exit code speaks of, and a
-/// pod that is gone by now is no missing kind of resource.
-const fn optional(failure: &Failure) -> GapReason {
+/// Why a trace was not read. A late one is not the command's own time limit, which the exit code speaks of,
+/// unless it is, and a pod that is gone by now is no missing kind of resource.
+fn optional(failure: &Failure, limit: Limit) -> GapReason {
+    if failure.kind == FailureKind::OutOfTime && limit == Limit::Command {
+        return GapReason::Timeout;
+    }
     match failure.reason() {
         GapReason::NotFound | GapReason::Timeout | GapReason::Partial => GapReason::Partial,
         GapReason::Forbidden => GapReason::Forbidden,

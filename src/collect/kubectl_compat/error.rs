@@ -41,20 +41,26 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Returns the messages along `source()`, joined by colons, leaving out what was said already.
+/// Returns the messages along `source()`, joined by colons, leaving out what was said already and what says
+/// nothing.
 #[must_use]
 pub fn error_text(error: &dyn Error) -> String {
     let mut text = String::new();
     let mut next = Some(error);
     while let Some(error) = next {
         let message = error.to_string();
-        if text.is_empty() {
-            text = message;
-        } else if !message.is_empty() && !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
         next = error.source();
+        // kube's name for an error of the layers below it.
+        let message = message.strip_prefix("ServiceError: ").unwrap_or(&message);
+        // hyper's name for any error of a connection; the reason is behind it.
+        let is_hollow = message.starts_with("client error (") && next.is_some();
+        if message.is_empty() || is_hollow || text.contains(message) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(message);
     }
     translate(text)
 }

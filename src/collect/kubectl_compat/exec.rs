@@ -168,10 +168,13 @@ impl Run {
     pub(super) fn run_blocking(&self) -> Result<Credential, ConfigError> {
         let mut child = self.start()?;
         let (sender, output) = mpsc::channel();
-        if let Some(mut stdout) = child.stdout.take() {
+        if let Some(stdout) = child.stdout.take() {
             std::thread::spawn(move || {
                 let mut text = String::new();
-                let read = stdout.read_to_string(&mut text).map(|_| text);
+                let read = stdout
+                    .take(super::bounded::MOST_BYTES)
+                    .read_to_string(&mut text)
+                    .map(|_| text);
                 let _unheard = sender.send(read);
             });
         }

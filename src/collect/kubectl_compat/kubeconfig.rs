@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
 use super::error::{Cause, ConfigError};
-use super::{ClusterFlags, Environment, present};
+use super::{ClusterFlags, Environment, bounded, present};
 
 /// What a kubeconfig says, as far as it matters here. Unknown fields are not an error.
 #[derive(Default, Deserialize)]
@@ -262,7 +262,7 @@ fn read_existing(path: &Path) -> Result<Option<Kubeconfig>, ConfigError> {
 }
 
 fn read(path: &Path) -> Result<Kubeconfig, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+    let text = bounded::read_to_string(path).map_err(|source| ConfigError::Read {
         path: path.to_owned(),
         source,
     })?;

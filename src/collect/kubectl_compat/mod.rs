@@ -11,6 +11,7 @@
 //! files        ┘   (merge)      (one user, one cluster)
 //! ```
 
+mod bounded;
 mod chosen;
 mod client;
 mod environment;

@@ -17,7 +17,7 @@ use super::forward::is_forwarded;
 use super::kubeconfig::{Cluster, Found, Kubeconfig, User, find};
 use super::proxy::{proxy_for, without_credentials};
 use super::tls::certificates;
-use super::{ClusterFlags, Environment, Progress, TlsVerify, present};
+use super::{ClusterFlags, Environment, Progress, TlsVerify, bounded, present};
 
 /// The `User-Agent` of every request, so that an audit log tells who asked.
 pub(super) const USER_AGENT: &str = concat!("kubectl-velero-slots/", env!("CARGO_PKG_VERSION"));
@@ -114,7 +114,7 @@ fn in_cluster(env: &Environment) -> Option<Kubeconfig> {
         context: super::kubeconfig::Context {
             cluster: Some(IN_CLUSTER.to_owned()),
             user: Some(IN_CLUSTER.to_owned()),
-            namespace: std::fs::read_to_string(dir.join("namespace"))
+            namespace: bounded::read_to_string(&dir.join("namespace"))
                 .ok()
                 .map(|text| text.trim().to_owned()),
         },
@@ -246,7 +246,7 @@ fn data_or_file(
 }
 
 fn read_file(what: &'static str, path: &Path) -> Result<Vec<u8>, ConfigError> {
-    std::fs::read(path).map_err(|source: io::Error| ConfigError::ReadFile {
+    bounded::read(path).map_err(|source: io::Error| ConfigError::ReadFile {
         what,
         path: path.to_owned(),
         source,

@@ -1,6 +1,6 @@
 //! The namespace that the Velero client's own configuration file names.
 
-use super::Environment;
+use super::{Environment, bounded};
 
 /// Returns the key `namespace` of `$HOME/.config/velero/config.json`, which `velero client config set`
 /// writes (v1.17.2 pkg/client/config.go). A missing or unreadable file names nothing, as with Velero's
@@ -13,7 +13,7 @@ pub fn velero_namespace_hint(env: &Environment) -> Option<String> {
         .join(".config")
         .join("velero")
         .join("config.json");
-    let text = std::fs::read_to_string(path).ok()?;
+    let text = bounded::read_to_string(&path).ok()?;
     let config: serde_json::Value = serde_json::from_str(&text).ok()?;
     config
         .get("namespace")?

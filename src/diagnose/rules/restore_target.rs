@@ -161,8 +161,7 @@ fn missing(case: &Case<'_, '_>, out: &mut Proposals, waiting: &[(&TaskReplay<'_>
 }
 
 /// How sure it is that a target does not exist. All objects of its namespace were read, or another pod has its
-/// name: then it is. That the list of what carries the label of a Restore does not hold it is less: a label
-/// can be taken away by hand.
+/// name: then it is. Single documents of that namespace are less.
 fn how_sure(case: &Case<'_, '_>, task: &TaskReplay<'_>, target: &Target<'_>) -> Confidence {
     let key = target.key();
     let resource = match target {

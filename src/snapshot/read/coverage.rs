@@ -273,8 +273,7 @@ impl Coverages {
 /// Whether other listings gave what this one did not.
 fn is_made_good(failure: &Failure, snapshot: &Snapshot) -> bool {
     let resource = failure.resource;
-    let is_listed =
-        |namespace: &str| snapshot.coverage_of(resource, namespace) == Coverage::Listed;
+    let is_listed = |namespace: &str| snapshot.coverage_of(resource, namespace) == Coverage::Listed;
     match &failure.scope {
         Scope::Namespace(namespace) => is_listed(namespace),
         Scope::Cluster if resource == ResourceKind::VolumeSnapshot => {
@@ -296,9 +295,7 @@ fn is_made_good(failure: &Failure, snapshot: &Snapshot) -> bool {
 fn snapshot_namespaces(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
     snapshot
         .unfinished()
-        .filter(|task| {
-            task.reference.kind == TaskKind::DataUpload && task.phase == Phase::Accepted
-        })
+        .filter(|task| task.reference.kind == TaskKind::DataUpload && task.phase == Phase::Accepted)
         .filter_map(|task| task.claim.as_ref())
         .map(|claim| claim.namespace.as_str())
 }
@@ -320,7 +317,9 @@ fn targets(resource: ResourceKind, snapshot: &Snapshot) -> Vec<Target<'_>> {
                 Some(Target {
                     namespace: &pod.namespace,
                     name: &pod.name,
-                    is_known: !snapshot.restored_pod(&pod.namespace, &pod.name).is_unknown(),
+                    is_known: !snapshot
+                        .restored_pod(&pod.namespace, &pod.name)
+                        .is_unknown(),
                 })
             }
             (TaskKind::DataDownload, ResourceKind::PersistentVolumeClaim) => {

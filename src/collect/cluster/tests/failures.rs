@@ -249,6 +249,8 @@ async fn a_closed_port_is_one_error_with_its_reason() {
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("refused"), "{source}");
     assert_eq!(source.matches("refused").count(), 1, "{source}");
+    assert!(!source.contains("ServiceError"), "{source}");
+    assert!(!source.contains("client error"), "{source}");
 }
 
 /// Reads with some limits of size.

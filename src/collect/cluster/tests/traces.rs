@@ -24,6 +24,7 @@ fn agent(restarted: Restarted) -> AgentPod {
 
 async fn logs(server: &Server, restarted: Restarted, options: &CollectOptions) -> Capture {
     let mut capture = Capture::from_objects([]);
+    capture.manifest.taken_at = "2026-01-02T03:04:05Z".parse().ok();
     cluster(&flags(server, "velero"))
         .await
         .add_logs(
@@ -231,4 +232,39 @@ async fn what_velero_itself_counts_is_kept_beside_controller_runtime_and_alone()
     assert_eq!(capture.metrics.len(), 1);
     assert_eq!(capture.metrics[0].port, 8085);
     assert_eq!(capture.problems.len(), 1);
+}
+
+#[tokio::test]
+async fn a_log_that_does_not_come_before_the_command_has_to_end_is_a_timeout() {
+    let server = Server::http(|_| Reply::silence());
+    let options = CollectOptions {
+        request_timeout: Duration::ZERO,
+        time_limit: Duration::from_millis(400),
+        ..CollectOptions::default()
+    };
+    let capture = logs(&server, Restarted::No, &options).await;
+    assert_eq!(capture.problems[0].reason, GapReason::Timeout);
+}
+
+#[tokio::test]
+async fn metrics_of_an_address_that_the_server_does_not_proxy_to_are_merely_missing() {
+    let server = Server::http(|_| Reply::status(400, "BadRequest", "address not allowed"));
+    let mut capture = Capture::from_objects([]);
+    capture.manifest.taken_at = "2026-01-02T03:04:05Z".parse().ok();
+    cluster(&flags(&server, "velero"))
+        .await
+        .add_metrics(
+            &mut capture,
+            &[agent(Restarted::No)],
+            &CollectOptions::default(),
+            Duration::ZERO,
+            &quiet,
+        )
+        .await;
+    assert_eq!(capture.problems[0].reason, GapReason::Partial);
+    assert!(
+        capture.problems[0].message.ends_with("address not allowed"),
+        "{}",
+        capture.problems[0].message
+    );
 }
