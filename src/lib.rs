@@ -9,6 +9,8 @@
 //! Everything between [`capture`] and `render` is a pure function of its input: no clock, no environment,
 //! no network. The feature `cli` adds the edges.
 
+#[cfg(feature = "cli")]
+pub mod act;
 pub mod capture;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -227,7 +227,7 @@ impl Limit {
     }
 }
 
-fn parse_time(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Timestamp, String> {
     text.parse::<Timestamp>()
         .map_err(|_| "expected a time such as 2026-01-02T03:04:05Z".to_owned())
 }
@@ -258,7 +258,7 @@ pub(crate) fn parse_threshold(text: &str) -> Result<i64, String> {
 
 /// Reads a Go duration; a bare integer means seconds, 0 means without limit, as with kubectl's
 /// `--request-timeout`.
-fn parse_timeout(text: &str) -> Result<Limit, String> {
+pub(crate) fn parse_timeout(text: &str) -> Result<Limit, String> {
     let duration = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => parse_go_duration(text)

@@ -22,6 +22,8 @@ pub(crate) enum ErrorKind {
     Usage,
     /// The source cannot be used, or Velero is not there.
     CouldNotAnswer,
+    /// An action was refused, forbidden or not confirmed.
+    Refused,
     /// The time limit ended before anything was known.
     TimedOut,
     /// Ctrl-C.
@@ -39,6 +41,11 @@ impl Error {
     /// The source cannot be used, or Velero is not there.
     pub(crate) fn could_not_answer(source: impl Into<anyhow::Error>) -> Self {
         Self::new(ErrorKind::CouldNotAnswer, source)
+    }
+
+    /// Nothing was changed.
+    pub(crate) fn refused(source: impl Into<anyhow::Error>) -> Self {
+        Self::new(ErrorKind::Refused, source)
     }
 
     /// The answer could not be written.
@@ -71,6 +78,7 @@ impl Error {
         match self.kind {
             ErrorKind::Usage => Exit::Usage,
             ErrorKind::CouldNotAnswer => Exit::CouldNotAnswer,
+            ErrorKind::Refused => Exit::Refused,
             ErrorKind::TimedOut => Exit::TimedOut,
             ErrorKind::Interrupted => Exit::Interrupted,
             ErrorKind::BrokenPipe => Exit::Answered,

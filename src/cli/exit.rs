@@ -13,6 +13,10 @@ pub(crate) enum Exit {
     Usage,
     /// `diagnose`: a finding at or above `--fail-on`.
     Findings,
+    /// An action was refused, forbidden or not confirmed; nothing was changed.
+    Refused,
+    /// An action was carried out, and what it was for did not happen in time.
+    NotAchieved,
     /// The time limit ended first.
     TimedOut,
     /// Ctrl-C.
@@ -22,11 +26,13 @@ pub(crate) enum Exit {
 impl Exit {
     /// Every exit, in the order of its code.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Answered,
         Self::CouldNotAnswer,
         Self::Usage,
         Self::Findings,
+        Self::Refused,
+        Self::NotAchieved,
         Self::TimedOut,
         Self::Interrupted,
     ];
@@ -38,6 +44,8 @@ impl Exit {
             Self::CouldNotAnswer => 1,
             Self::Usage => 2,
             Self::Findings => 3,
+            Self::Refused => 4,
+            Self::NotAchieved => 5,
             Self::TimedOut => 124,
             Self::Interrupted => 130,
         }
@@ -53,6 +61,12 @@ impl Exit {
             }
             Self::Usage => "usage (two Velero namespaces and no `-n` included)",
             Self::Findings => "`diagnose`: a finding at or above `--fail-on`",
+            Self::Refused => {
+                "an action was refused, forbidden or not confirmed; nothing was changed"
+            }
+            Self::NotAchieved => {
+                "an action was carried out (its first write happened), but what it was for did not happen within its `--timeout`"
+            }
             Self::TimedOut => {
                 "a reading command hit its time limit; what is known is printed, the rest is a gap"
             }

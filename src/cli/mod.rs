@@ -8,19 +8,21 @@ use clap::{Parser, Subcommand};
 
 mod args;
 mod commands;
+mod confirm;
 mod error;
 mod exit;
 mod source;
 mod ui;
 
-use commands::{auth, capture, diagnose, explain, replay, status, version};
+use commands::{auth, capture, diagnose, explain, nudge, replay, restart, status, version};
 use error::{Error, ErrorKind};
 use exit::Exit;
 use ui::Ui;
 
 /// Show who holds and who waits for the slots of Velero's node-agents, and say what is wrong
 ///
-/// Reads the cluster that kubectl would, or files (--from). Changes nothing.
+/// Reads the cluster that kubectl would, or files (--from). Only nudge and restart change something, and only after
+/// showing what.
 #[derive(Debug, Parser)]
 #[command(
     name = "kubectl-velero_slots",
@@ -29,7 +31,8 @@ use ui::Ui;
     version,
     args_override_self = true,
     after_help = "Exit codes: 0 answered; 1 could not answer, or verdict unknown; 2 usage; \
-                  3 a finding at or above --fail-on; 124 time limit; 130 interrupted."
+                  3 a finding at or above --fail-on; 4 an action was refused and changed nothing; 5 an action did \
+                  not come about in time; 124 time limit; 130 interrupted."
 )]
 struct App {
     #[command(subcommand)]
@@ -42,6 +45,8 @@ enum Command {
     Diagnose(diagnose::Args),
     Explain(explain::Args),
     Replay(replay::Args),
+    Nudge(nudge::Args),
+    Restart(restart::Args),
     Capture(capture::Args),
     Auth(auth::Args),
     Version(version::Args),
@@ -71,6 +76,8 @@ fn run_with(
         Command::Diagnose(args) => diagnose::run(&args, &mut ui),
         Command::Explain(args) => explain::run(&args, &mut ui),
         Command::Replay(args) => replay::run(&args, &mut ui),
+        Command::Nudge(args) => nudge::run(&args, &mut ui),
+        Command::Restart(args) => restart::run(&args, &mut ui),
         Command::Capture(args) => capture::run(&args, &mut ui),
         Command::Auth(args) => auth::run(&args, &mut ui),
         Command::Version(args) => version::run(args, &mut ui),

@@ -218,33 +218,57 @@ fn files_error(error: FilesError) -> Error {
 }
 
 fn from_cluster(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, Error> {
-    let (collected, context, end) = with_cluster(args, async |cluster, options, progress| {
-        let mut collected = cluster
-            .collect(options, progress)
-            .await
-            .map_err(cluster_error)?;
-        if let Some(traces) = traces {
-            add_traces(cluster, &mut collected, options, traces, progress).await;
-        }
+    let (collected, pins, end) = with_cluster(args, async |cluster, options, progress| {
+        let collected = match traces {
+            Some(traces) => collect_traced(cluster, options, traces, progress).await?,
+            None => cluster
+                .collect(options, progress)
+                .await
+                .map_err(cluster_error)?,
+        };
         let end = if cluster.interrupt().is_raised() {
             progress("interrupted; the answer holds what was known by then");
             End::Interrupted
         } else {
             End::Own
         };
-        Ok((collected, cluster.resolved().context.clone(), end))
+        Ok((collected, pins_of_cluster(args, cluster), end))
     })?;
     Ok(Source {
         capture: collected.capture,
         namespace: collected.namespace.namespace,
-        pins: Pins {
-            context,
-            kubeconfig: (args.cluster.kubeconfig.clone()).filter(|file| !file.is_empty()),
-            cluster_flags: pinned_flags(&args.cluster),
-            source_flags: Vec::new(),
-        },
+        pins,
         end,
     })
+}
+
+/// Reads a cluster, with the logs and metrics that would decide something.
+///
+/// # Errors
+///
+/// When it cannot be read at all.
+pub(crate) async fn collect_traced(
+    cluster: &Cluster,
+    options: &CollectOptions,
+    traces: TraceArgs,
+    progress: Progress<'_>,
+) -> Result<Collected, Error> {
+    let mut collected = cluster
+        .collect(options, progress)
+        .await
+        .map_err(cluster_error)?;
+    add_traces(cluster, &mut collected, options, traces, progress).await;
+    Ok(collected)
+}
+
+/// Returns what follow-up commands name.
+pub(crate) fn pins_of_cluster(args: &SourceArgs, cluster: &Cluster) -> Pins {
+    Pins {
+        context: cluster.resolved().context.clone(),
+        kubeconfig: (args.cluster.kubeconfig.clone()).filter(|file| !file.is_empty()),
+        cluster_flags: pinned_flags(&args.cluster),
+        source_flags: Vec::new(),
+    }
 }
 
 /// Returns the flags that say which cluster and as whom, beside those that have a place of their own in
@@ -338,7 +362,7 @@ pub(crate) fn with_cluster<T>(
     done
 }
 
-fn interrupted() -> Error {
+pub(crate) fn interrupted() -> Error {
     Error::new(ErrorKind::Interrupted, anyhow!("interrupted"))
 }
 

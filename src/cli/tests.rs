@@ -47,6 +47,8 @@ fn help_names_every_command_as_the_user_types_it() {
       diagnose  Say what is wrong, how sure, on what evidence, and what to type next
       explain   Tell the story of one task, which gate is closed, and what would free it; or print a finding's runbook
       replay    Show what each node-agent would decide for each unfinished task if it looked now
+      nudge     Make the controller look again at tasks that it may have missed, and watch what becomes of them
+      restart   Restart the stuck node-agent of a node, and watch whether the queue moves
       capture   Write what was read into one file that every reading command takes
       auth      Show which rights each feature needs, and which of them the current user has
       version   Show the version of this program and the Velero releases whose rules it knows
@@ -56,7 +58,7 @@ fn help_names_every_command_as_the_user_types_it() {
       -h, --help     Print help (see more with '--help')
       -V, --version  Print version
 
-    Exit codes: 0 answered; 1 could not answer, or verdict unknown; 2 usage; 3 a finding at or above --fail-on; 124 time limit; 130 interrupted.
+    Exit codes: 0 answered; 1 could not answer, or verdict unknown; 2 usage; 3 a finding at or above --fail-on; 4 an action was refused and changed nothing; 5 an action did not come about in time; 124 time limit; 130 interrupted.
 
     ---
     Show which node has how many slots, who holds them and who waits
@@ -319,6 +321,143 @@ fn help_names_every_command_as_the_user_types_it() {
           --seed <N>                  The seed of the timers and durations [default: 0]
 
     ---
+    Make the controller look again at tasks that it may have missed, and watch what becomes of them
+
+    Usage: kubectl velero-slots nudge [OPTIONS] <KIND/NAME|--node <NAME>|--all-stuck>
+
+    Arguments:
+      [KIND/NAME]...  The tasks: du/NAME, dd/NAME, pvb/NAME, pvr/NAME, or with full names of the kinds
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Action:
+          --node <NAME>         All stuck tasks of this node; repeatable
+          --all-stuck           Every stuck task
+          --dry-run <WHERE>     Whether something is changed: client shows the plan alone, server asks the API server whether it would do it [default: none] [possible values: none, client, server]
+      -y, --yes[=<BOOL>]        Do not ask for confirmation
+          --force[=<BOOL>]      Go on where the plan says that it can be forced, at the price that it names
+          --reason <TEXT>       Why; it is written into the Event and the annotation that the action leaves
+          --timeout <DURATION>  How long to watch after a nudge, or after the restart of one node [default: 2m for nudge, 10m for restart; 0 means without limit]
+
+    Source:
+          --from <PATH>            Show the plan for a file, a folder, a .tar.gz or standard input (-); nothing is done then; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Output:
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    Analysis:
+          --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
+          --logs <WHEN>           Whether logs of node-agents are read where they would decide something, and while watching [default: auto] [possible values: auto, never]
+          --metrics <WHEN>        Whether metrics of node-agents are read where they would decide something [default: auto] [possible values: auto, never]
+
+    ---
+    Restart the stuck node-agent of a node, and watch whether the queue moves
+
+    Usage: kubectl velero-slots restart [OPTIONS] <--node <NAME>|--all-stuck>
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Action:
+          --node <NAME>            The node; repeatable: one after the other, until one does not recover
+          --all-stuck              Every node that a restart would mend, one after the other, until one does not recover
+          --save-log <PATH>        Save the agent's log (and that of its container before) first, to a new file, or below a folder; a restart destroys it
+          --no-follow-up[=<BOOL>]  Only name the Accepted tasks that need a nudge after the restart
+          --dry-run <WHERE>        Whether something is changed: client shows the plan alone, server asks the API server whether it would do it [default: none] [possible values: none, client, server]
+      -y, --yes[=<BOOL>]           Do not ask for confirmation
+          --force[=<BOOL>]         Go on where the plan says that it can be forced, at the price that it names
+          --reason <TEXT>          Why; it is written into the Event and the annotation that the action leaves
+          --timeout <DURATION>     How long to watch after a nudge, or after the restart of one node [default: 2m for nudge, 10m for restart; 0 means without limit]
+
+    Source:
+          --from <PATH>            Show the plan for a file, a folder, a .tar.gz or standard input (-); nothing is done then; repeatable
+          --now <RFC3339>          With --from: the time that counts as now [default: the capture's own time, else the newest time in the input]
+      -n, --namespace <NAMESPACE>  Velero's namespace [default: the Velero client's configuration, $VELERO_NAMESPACE, else a search]
+
+    Cluster, as in kubectl:
+          --kubeconfig <FILE>
+              The kubeconfig file
+          --context <NAME>
+              The kubeconfig context
+          --cluster <NAME>
+              The kubeconfig cluster
+          --user <NAME>
+              The kubeconfig user
+          --as <USER>
+              The user to impersonate
+          --as-group <GROUP>
+              A group to impersonate; repeatable
+          --as-uid <UID>
+              The UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              An extra attribute to impersonate; repeatable
+          --token <TOKEN>
+              The bearer token
+      -s, --server <URL>
+              The address of the API server
+          --request-timeout <DURATION>
+              How long one request may take [default: 10s; 0 means without limit]
+          --insecure-skip-tls-verify[=<BOOL>]
+              Take any certificate of the server
+          --certificate-authority <FILE>
+              The file of the certificate authority
+          --client-certificate <FILE>
+              The file of the client certificate
+          --client-key <FILE>
+              The file of the client key
+          --tls-server-name <NAME>
+              The name to expect in the server's certificate
+
+    Output:
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+          --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
+          --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    Analysis:
+          --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
+          --logs <WHEN>           Whether logs of node-agents are read where they would decide something, and while watching [default: auto] [possible values: auto, never]
+          --metrics <WHEN>        Whether metrics of node-agents are read where they would decide something [default: auto] [possible values: auto, never]
+
+    ---
     Write what was read into one file that every reading command takes
 
     Usage: kubectl velero-slots capture [OPTIONS] --file <FILE>
@@ -450,7 +589,7 @@ fn the_version_is_an_answer() {
 
 #[test]
 fn commands_of_later_releases_do_not_exist_yet() {
-    for command in ["nudge", "restart", "completion"] {
+    for command in ["completion"] {
         let (exit, out, err) = call(&[command]);
         assert_eq!(exit, Exit::Usage, "{command}");
         assert_eq!(out, "");

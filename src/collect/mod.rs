@@ -11,4 +11,4 @@ pub mod kubectl_compat;
     dead_code,
     reason = "the cluster tests ask for more than the unit tests do"
 )]
-mod test_server;
+pub(crate) mod test_server;

@@ -26,6 +26,7 @@ pub(crate) struct Asked {
     pub(crate) query: BTreeMap<String, String>,
     /// Names in lower case; repeated headers one after the other.
     pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
     /// What the client showed of itself, and whom it expected, when it came over TLS.
     pub(crate) tls: Shown,
 }
@@ -40,6 +41,11 @@ pub(crate) struct Shown {
 }
 
 impl Asked {
+    /// Returns the body as JSON; null if it is none.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or(serde_json::Value::Null)
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -348,10 +354,13 @@ fn read_request(stream: &mut impl std::io::BufRead) -> Option<Asked> {
         };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let length = length.map_or(0, |(_, value)| value.parse().unwrap());
-    // A body is taken from the connection, and nothing looks at it.
-    stream.read_exact(&mut vec![0; length]).ok()?;
+    let length = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .and_then(|(_, length)| length.parse().ok())
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     Some(Asked {
         method,
@@ -363,6 +372,7 @@ fn read_request(stream: &mut impl std::io::BufRead) -> Option<Asked> {
             .collect(),
         headers,
         tls: Shown::default(),
+        body,
     })
 }
 

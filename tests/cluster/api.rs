@@ -116,6 +116,12 @@ impl Api {
         self.ask(&Method::POST, path, "application/json", body).body
     }
 
+    /// Sends a merge patch.
+    pub(crate) fn patch(&self, path: &str, body: &Value) -> Value {
+        self.ask(&Method::PATCH, path, "application/merge-patch+json", body)
+            .body
+    }
+
     pub(crate) fn delete(&self, path: &str) -> Value {
         self.ask(&Method::DELETE, path, "application/json", &Value::Null)
             .body

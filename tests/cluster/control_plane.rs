@@ -236,6 +236,15 @@ impl ControlPlane {
         (proxy, user)
     }
 
+    /// The same for whoever holds a token.
+    pub(crate) fn behind_proxy_as(&self, token: &str) -> (Proxy, User) {
+        let proxy = Proxy::start(&self.url, token, SignedDuration::ZERO);
+        let mut kubeconfig = self.kubeconfig();
+        kubeconfig["clusters"][0]["cluster"] = json!({"server": proxy.url()});
+        let user = User::new(&kubeconfig);
+        (proxy, user)
+    }
+
     /// Returns a kubeconfig of the administrator.
     pub(crate) fn kubeconfig(&self) -> Value {
         self.kubeconfig_of(ADMIN_TOKEN)

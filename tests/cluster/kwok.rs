@@ -28,6 +28,14 @@ fn stage(name: &str, kind: &str, conditions: &Value, next: &Value) -> Value {
 
 const READY: &str = r#".status.conditions.[] | select( .type == "Ready" ) | .status"#;
 
+/// The label by which a pod asks for a kubelet that fails it.
+pub(crate) const KUBELET_LABEL: &str = "kubelet";
+const KUBELET: &str = ".metadata.labels.kubelet";
+/// Its kubelet never starts it.
+pub(crate) const NEVER_READY: &str = "never-ready";
+/// Its kubelet never ends it.
+pub(crate) const NEVER_GONE: &str = "never-gone";
+
 fn node_ready() -> Value {
     stage(
         "node-ready",
@@ -60,6 +68,7 @@ fn pod_ready() -> Value {
         &json!([
             {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"},
             {"key": ".status.phase", "operator": "In", "values": ["Pending"]},
+            {"key": KUBELET, "operator": "NotIn", "values": [NEVER_READY]},
         ]),
         &json!({"statusTemplate": r#"
 {{ $now := Now }}
@@ -93,6 +102,7 @@ fn pod_gone() -> Value {
         "Pod",
         &json!([
             {"key": ".metadata.deletionTimestamp", "operator": "Exists"},
+            {"key": KUBELET, "operator": "NotIn", "values": [NEVER_GONE]},
         ]),
         &json!({"finalizers": {"empty": true}, "delete": true}),
     )

@@ -21,6 +21,7 @@
     reason = "a test harness has a clock and an environment, and stops at the first surprise"
 )]
 
+mod actions;
 mod api;
 mod cases;
 mod control_plane;

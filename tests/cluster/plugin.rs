@@ -1,7 +1,7 @@
 //! The plugin, called as its users call it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -69,6 +69,22 @@ impl User {
         }
     }
 
+    /// Starts `kubectl velero-slots ARGUMENTS` and does not wait for its end.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        let child = self
+            .command(&crate::programs::kubectl())
+            .arg("velero-slots")
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl can be run");
+        Running {
+            line: format!("kubectl velero-slots {}", arguments.join(" ")),
+            child,
+        }
+    }
+
     /// Returns a call of a program on this machine.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
@@ -81,6 +97,34 @@ impl User {
             .current_dir(self.home.path())
             .stdin(Stdio::null());
         command
+    }
+}
+
+/// A run that is under way.
+pub(crate) struct Running {
+    line: String,
+    child: Child,
+}
+
+impl Running {
+    /// Presses Ctrl-C. kubectl has become the plugin by then: it replaces itself (`syscall.Exec`).
+    pub(crate) fn interrupt(&self) {
+        let status = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .expect("kill can be run");
+        assert!(status.success(), "{} was not there any more", self.line);
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(self) -> Run {
+        let output = self.child.wait_with_output().expect("it was started");
+        Run {
+            line: self.line,
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
     }
 }
 

@@ -16,8 +16,24 @@ pub(crate) struct Seen {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) user_agent: String,
+    /// What was sent with it; empty for a GET.
+    pub(crate) body: String,
+    /// The status of the answer.
+    pub(crate) status: u16,
     pub(crate) answer_bytes: usize,
 }
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is passed on.
+    Pass,
+    /// The connection is closed instead, as if nobody were there.
+    Drop,
+}
+
+/// Decides about each request before it is passed on, by method and target. It may take its time.
+type Gate = dyn Fn(&str, &str) -> Fate + Send + Sync;
 
 /// A running proxy. It ends with the test process.
 pub(crate) struct Proxy {
@@ -31,6 +47,7 @@ struct State {
     /// Added to the server's time.
     skew: SignedDuration,
     seen: Mutex<Vec<Seen>>,
+    gate: Mutex<Option<Arc<Gate>>>,
     in_flight: AtomicUsize,
     most_in_flight: AtomicUsize,
 }
@@ -46,6 +63,7 @@ impl Proxy {
             token: token.to_owned(),
             skew,
             seen: Mutex::default(),
+            gate: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             most_in_flight: AtomicUsize::new(0),
         });
@@ -67,6 +85,20 @@ impl Proxy {
     /// Returns the requests since the last call, in the order in which they were answered.
     pub(crate) fn take(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.state.seen.lock().expect("no thread has panicked"))
+    }
+
+    /// Returns the requests so far, and keeps them.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.state
+            .seen
+            .lock()
+            .expect("no thread has panicked")
+            .clone()
+    }
+
+    /// Puts a gate before the server: it is asked about each request before that is passed on.
+    pub(crate) fn gate(&self, gate: impl Fn(&str, &str) -> Fate + Send + Sync + 'static) {
+        *self.state.gate.lock().expect("no thread has panicked") = Some(Arc::new(gate));
     }
 
     /// Returns how many requests were under way at once, at most.
@@ -111,9 +143,15 @@ impl State {
         while let Some(asked) = read(&mut reader) {
             let now = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
             self.most_in_flight.fetch_max(now, Ordering::SeqCst);
+            let gate = self.gate.lock().expect("no thread has panicked").clone();
+            let fate = gate.map_or(Fate::Pass, |gate| gate(&asked.method, &asked.target));
+            if fate == Fate::Drop {
+                self.in_flight.fetch_sub(1, Ordering::SeqCst);
+                return;
+            }
             let answer = runtime.block_on(self.forward(&client, &asked));
             self.in_flight.fetch_sub(1, Ordering::SeqCst);
-            let (head, body) = answer.expect("the API server answers");
+            let (status, head, body) = answer.expect("the API server answers");
             self.seen
                 .lock()
                 .expect("no thread has panicked")
@@ -121,6 +159,8 @@ impl State {
                     method: asked.method.clone(),
                     target: asked.target.clone(),
                     user_agent: asked.header("user-agent").to_owned(),
+                    body: String::from_utf8_lossy(&asked.body).into_owned(),
+                    status,
                     answer_bytes: body.len(),
                 });
             let mut out = connection;
@@ -138,7 +178,7 @@ impl State {
         &self,
         client: &kube::Client,
         asked: &Asked,
-    ) -> Result<(String, Vec<u8>), Box<dyn std::error::Error>> {
+    ) -> Result<(u16, String, Vec<u8>), Box<dyn std::error::Error>> {
         let mut request = Request::builder()
             .method(Method::from_bytes(asked.method.as_bytes())?)
             .uri(&asked.target);
@@ -167,7 +207,7 @@ impl State {
                 _ => {}
             }
         }
-        Ok((lines.join("\r\n") + "\r\n\r\n", bytes))
+        Ok((head.status.as_u16(), lines.join("\r\n") + "\r\n\r\n", bytes))
     }
 
     fn moved(&self, date: &str) -> Result<String, Box<dyn std::error::Error>> {

@@ -51,7 +51,7 @@ fn the_real_kubectl_calls_the_plugin() {
 
 #[test]
 fn controllers_run_a_node_agent_and_its_log_can_be_read() {
-    let plane = Plane::Alive.get();
+    let plane = Plane::Alive.lock();
     let api = plane.api();
     api.post(
         "/api/v1/namespaces",

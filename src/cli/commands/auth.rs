@@ -89,6 +89,7 @@ fn ask(args: &Args) -> Result<AuthReport, Error> {
                     RightScope::Velero => Some(namespace.as_str()),
                     RightScope::Cluster => None,
                 },
+                name: None,
             })
             .collect();
         let answers = cluster.review(&questions, options.request_timeout).await;

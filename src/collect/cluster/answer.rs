@@ -173,7 +173,8 @@ pub(super) fn retry_after(head: &http::response::Parts) -> Option<Duration> {
         .map(Duration::from_secs)
 }
 
-pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
+/// Returns the server's time.
+pub(crate) fn date(headers: &HeaderMap) -> Option<Timestamp> {
     let text = headers.get(header::DATE)?.to_str().ok()?;
     jiff::fmt::rfc2822::parse(text)
         .ok()

@@ -37,7 +37,7 @@ impl Interrupt {
     }
 
     /// Waits until it is raised.
-    pub(super) async fn raised(&self) {
+    pub async fn raised(&self) {
         let mut states = self.raised.subscribe();
         if states
             .wait_for(|state| *state == State::Raised)

@@ -281,7 +281,7 @@ fn path(question: &Question, narrowed: &Narrowed, depth: Depth, token: Option<&s
 }
 
 /// Percent-encodes everything that is not unreserved (RFC 3986).
-pub(super) fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     const HEX: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
     ];

@@ -11,6 +11,7 @@
 //!                                               └─► restore tasks ─► what they write into ─┘
 //! ```
 
+mod again;
 mod answer;
 mod error;
 mod interrupt;
@@ -31,8 +32,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
+pub(crate) use answer::date as server_date;
 pub use error::{CollectError, ErrorKind};
 pub use interrupt::Interrupt;
+pub(crate) use list::encode;
 pub use namespace::{NamespaceChoice, NamespaceRule};
 pub use request::SizeLimits;
 pub use review::Review;

@@ -25,6 +25,8 @@ pub struct Review<'q> {
     pub subresource: &'q str,
     /// The namespace, or `None` for the whole cluster.
     pub namespace: Option<&'q str>,
+    /// The one object that is concerned, or `None` for all of them.
+    pub name: Option<&'q str>,
 }
 
 impl Cluster {
@@ -55,6 +57,9 @@ impl Cluster {
         }
         if let Some(namespace) = question.namespace {
             attributes.insert("namespace".to_owned(), json!(namespace));
+        }
+        if let Some(name) = question.name {
+            attributes.insert("name".to_owned(), json!(name));
         }
         let body = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
