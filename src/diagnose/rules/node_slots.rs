@@ -475,20 +475,29 @@ fn actions(
                     && matches!(task.decision.verb, Verb::Admit | Verb::Unknown)
             })
     });
-    actions.extend(probed.map(|task| {
+    let nudge = probed.map(|task| {
         words::nudge(
             [task],
             "makes the node-agent look at one task again: it moves, or the look shows what holds it",
         )
-    }));
-    actions.push(Action {
+    });
+    let save = Action {
         command: format!(
             "kubectl logs {{ns}} {pod} -c {} > {pod}.log",
             words::quoted(&agent.container)
         ),
         effect: "saves the node-agent's log first: a restart destroys the evidence".to_owned(),
         risk: "none".to_owned(),
-    });
+    };
+    // A lost event is mended by the nudge. Of the rest, first what changes nothing: the log also tells the
+    // causes apart.
+    if cause == Some("lost-reconcile") {
+        actions.extend(nudge);
+        actions.push(save);
+    } else {
+        actions.push(save);
+        actions.extend(nudge);
+    }
     actions.extend(words::restart(
         case,
         &[agent],

@@ -331,13 +331,16 @@ fn read_object(object: &Value, names: &mut Names, complaints: &mut Vec<String>) 
                 read_object(item, names, complaints);
             }
         }
-        // A capture of ours: the objects stand in its listings.
+        // A capture of ours: the objects stand in its listings. Two captures are two looks at the same
+        // objects; within one each is there once.
         "Capture" => {
+            let mut seen = Names::new();
             for listing in list(object, "listings") {
                 for item in list(listing, "items") {
-                    read_object(item, names, complaints);
+                    read_object(item, &mut seen, complaints);
                 }
             }
+            names.extend(seen);
         }
         _ => {
             let meta = object.get("metadata").unwrap_or(&Value::Null);
