@@ -16,6 +16,7 @@ mod queue;
 
 const TASKS: [u32; 3] = [1_000, 10_000, 100_000];
 
+#[expect(clippy::print_stdout, reason = "a measure is there to be read")]
 fn main() {
     let mut criterion = Criterion::default().sample_size(10).configure_from_args();
     let mut group = criterion.benchmark_group("simulate, one run");

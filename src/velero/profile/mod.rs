@@ -79,7 +79,7 @@ pub struct Profile {
     pub agent_label: AgentLabel,
     /// What a PodVolumeRestore does when its target pod can never be ready.
     pub bad_restore_target: BadRestoreTarget,
-    /// What the server does to the PodVolumeBackups of a Backup whose `--fs-backup-timeout` has passed.
+    /// What the server does to each PodVolumeBackup of a Backup whose `--fs-backup-timeout` has passed.
     pub fs_backup_timeout: FsBackupTimeout,
 }
 
@@ -312,8 +312,8 @@ pub enum BadRestoreTarget {
 pub enum FsBackupTimeout {
     /// It stops waiting; the tasks go on (v1.12 to v1.18.2).
     StopsWaiting,
-    /// It asks for the cancel of the unfinished PodVolumeBackups, "Cancel PVB on pod volume timeout" (main
-    /// `pkg/podvolume/backupper.go`). PodVolumeRestores go on.
+    /// It asks for the cancel of each unfinished PodVolumeBackup, "Cancel PVB on pod volume timeout" (main
+    /// `pkg/podvolume/backupper.go`). A PodVolumeRestore goes on.
     CancelsBackups,
 }
 
