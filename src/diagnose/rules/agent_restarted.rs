@@ -206,7 +206,7 @@ fn has_no_entry(
         && !log.failed_ends.contains_key(name);
     (waited && silent).then(|| {
         let mut evidence = words::log_line(agent, &before.last);
-        evidence.source = format!("{} --previous", evidence.source);
+        evidence.source = words::previous_log_of(agent);
         evidence.value = format!(
             "{}; the log of the process since then does not show that it was resumed",
             evidence.value

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{ends, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
-use crate::replay::{CancelState, DeadlineWhat, Mover, Situation, TaskReplay};
+use crate::replay::{CancelState, DeadlineWhat, Mover, NotWorking, Situation, TaskReplay, Working};
 use crate::snapshot::{Observed, ParentRef, Task};
 use crate::velero::profile::KnownBug;
 use crate::velero::{DEFAULT_PREPARE_TIMEOUT_SECONDS, Phase, TaskKind, TaskRef, VeleroVersion};
@@ -121,14 +121,61 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
                     && matches!(task.situation, Situation::Rewound { .. })
             }),
         ),
-        // Agents of another namespace are not among what is read: nothing here can show it.
-        KnownBug::Velero9666 => return None,
+        KnownBug::Velero9666 => (
+            "a node-agent of another namespace counts as the one of a node that has none of its own",
+            counted_elsewhere(case),
+        ),
         KnownBug::Velero10007 => (
             "a PodVolumeBackup that ends Canceled is never counted as done",
             uncounted(case),
         ),
     };
     (!tasks.is_empty()).then(|| (what.to_owned(), tasks))
+}
+
+/// Unfinished tasks of a node that has no agent of Velero's namespace and one of another, under a server that
+/// has the bug. Of a cluster only Velero's own pods are read: it shows in input that holds both.
+fn counted_elsewhere(case: &Case<'_, '_>) -> Vec<TaskRef> {
+    if !server_version(case).is_some_and(|version| KnownBug::Velero9666.affects(&version)) {
+        return Vec::new();
+    }
+    let foreign_agents: BTreeSet<&str> = case
+        .snapshot
+        .pods
+        .values()
+        .filter(|pod| pod.key.namespace != case.snapshot.namespace && pod.phase == "Running")
+        .filter(|pod| {
+            // By `name` up to v1.15, by `role` since (v1.16.2 pkg/nodeagent/node_agent.go).
+            ["name", "role"].into_iter().any(|label| {
+                pod.labels
+                    .get(label)
+                    .is_some_and(|value| value == "node-agent")
+            })
+        })
+        .filter_map(|pod| pod.node.as_deref())
+        .collect();
+    case.tasks()
+        .filter(|task| task.situation != Situation::Foreign)
+        .filter(|task| {
+            task.node.as_deref().is_some_and(|name| {
+                foreign_agents.contains(name)
+                    && case
+                        .node(name)
+                        .is_some_and(|node| has_no_agent(&node.working))
+            })
+        })
+        .map(|task| task.task.reference.clone())
+        .collect()
+}
+
+const fn has_no_agent(working: &Working) -> bool {
+    match working {
+        Working::No { why, .. } => match why {
+            NotWorking::AgentMissing => true,
+            NotWorking::NodeGone | NotWorking::NodeNotReady | NotWorking::AgentNotReady => false,
+        },
+        Working::Yes | Working::Unknown => false,
+    }
 }
 
 /// Canceled `PodVolumeBackups` of a Backup that is still InProgress although all its tasks are final, under

@@ -9,7 +9,7 @@ use crate::diagnose::case::{Case, CouldBe, Inconclusive, Proposals};
 use crate::diagnose::finding::{Action, Evidence, FindingId};
 use crate::diagnose::paste;
 use crate::replay::restart_bill;
-use crate::snapshot::log_evidence::Note;
+use crate::snapshot::log_evidence::{LogEvidence, Note};
 use crate::snapshot::{Gap, GapReason, NodeAgent, Pod, Task};
 use crate::velero::profile::{OnRestart, Profile};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
@@ -114,9 +114,25 @@ pub(in crate::diagnose) fn pod_ref(pod: &Pod) -> ObjectRef {
     ObjectRef::namespaced("Pod", &pod.key.namespace, &pod.key.name)
 }
 
-/// Names the log of an agent.
+/// Names the log of an agent, and says from when on it speaks.
 pub(in crate::diagnose) fn log_of(agent: &NodeAgent) -> String {
-    format!("log of {} -c {}", pod_ref(&agent.pod), agent.container)
+    log_from(agent, "", agent.evidence.as_ref())
+}
+
+/// Names the log of an agent's container before, and says from when on it speaks.
+pub(in crate::diagnose) fn previous_log_of(agent: &NodeAgent) -> String {
+    log_from(agent, " --previous", agent.previous_evidence.as_ref())
+}
+
+fn log_from(agent: &NodeAgent, previous: &str, log: Option<&LogEvidence>) -> String {
+    let from = log
+        .and_then(|log| log.speaks_from)
+        .map_or_else(String::new, |from| format!(", from {from} on"));
+    format!(
+        "log of {} -c {}{previous}{from}",
+        pod_ref(&agent.pod),
+        agent.container
+    )
 }
 
 /// Names the metrics of an agent.

@@ -392,16 +392,26 @@ fn agent(story: &mut Story<'_>, snapshot: &Snapshot, replay: Option<&TaskReplay<
         }
         let logs = [&agent.previous_evidence, &agent.evidence];
         let mut told = Vec::new();
-        for evidence in logs.into_iter().flatten() {
-            told.extend(logged(&task.reference.name, evidence));
+        for (evidence, previous) in logs.into_iter().zip([" --previous", ""]) {
+            let Some(evidence) = evidence else {
+                continue;
+            };
+            let speaks = evidence
+                .speaks_from
+                .map_or_else(String::new, |from| format!(", from {from} on"));
+            let from = format!(
+                "log of Pod {}/{} -c {}{previous}{speaks}",
+                agent.pod.key.namespace, agent.pod.key.name, agent.container
+            );
+            told.extend(
+                logged(&task.reference.name, evidence)
+                    .into_iter()
+                    .map(|(at, what)| (at, what, from.clone())),
+            );
         }
-        let from = format!(
-            "log of Pod {}/{} -c {}",
-            agent.pod.key.namespace, agent.pod.key.name, agent.container
-        );
         let more = told.len().saturating_sub(TOLD);
-        for (at, what) in told.into_iter().skip(more) {
-            story.add(at, what, StorySource::Log, from.clone());
+        for (at, what, from) in told.into_iter().skip(more) {
+            story.add(at, what, StorySource::Log, from);
         }
     }
 }

@@ -310,3 +310,60 @@ fn without_the_pods_nothing_is_called_fine() {
     let report = explain(&seen, "du/du-1").unwrap();
     assert_eq!(report.verdict, Standing::Unknown);
 }
+
+#[test]
+fn the_slot_gate_is_closed_not_reached_or_unknown_by_what_stands_before_it() {
+    let limit = r#"{"loadConcurrency": {"globalConfig": 1}}"#;
+    let full = world(
+        limit,
+        vec![
+            in_progress("du-holds", "a", 1800),
+            mover("du-holds", "a", 1850),
+            prepared("du-1", "a", 900),
+            mover("du-1", "a", 950),
+            task("DataUpload", "du-new", "", "", &json!({})),
+        ],
+    );
+    let slot = |seen: &Snapshot, what: &str| {
+        let gates = told(seen, what).gates;
+        let row = gates.into_iter().find(|row| row.gate == GateName::Slot);
+        let row = row.unwrap();
+        (row.state, row.reason)
+    };
+    let (state, reason) = slot(&full, "du/du-1");
+    assert_eq!(state, GateState::Closed);
+    assert!(
+        reason.contains("du-holds") || reason.contains('1'),
+        "{reason}"
+    );
+    let (state, reason) = slot(&full, "du/du-new");
+    assert_eq!(state, GateState::NotReached);
+    assert_eq!(reason, "not asked yet");
+    let (state, reason) = slot(&full, "du/du-holds");
+    assert_eq!(state, GateState::Pass);
+    assert!(reason.starts_with("taken: started at "), "{reason}");
+}
+
+#[test]
+fn the_slot_gate_is_unknown_where_the_limit_in_force_is_not_known_and_says_why() {
+    // The ConfigMap was raised after the agent's start: which number is in force does not stand anywhere.
+    let mut objects = vec![
+        node("a", &json!({})),
+        agent("a", "v1.17.1", 86_400, &[FLAG]),
+        config_map("config", r#"{"loadConcurrency": {"globalConfig": 3}}"#, 600),
+    ];
+    objects.extend([
+        in_progress("du-holds", "a", 1800),
+        mover("du-holds", "a", 1850),
+        prepared("du-1", "a", 900),
+        mover("du-1", "a", 950),
+    ]);
+    let told = told(&snapshot(&objects), "du/du-1");
+    let row = told
+        .gates
+        .iter()
+        .find(|row| row.gate == GateName::Slot)
+        .unwrap();
+    assert_eq!(row.state, GateState::Unknown, "{}", row.reason);
+    assert!(row.reason.contains("limit"), "{}", row.reason);
+}

@@ -189,7 +189,13 @@ impl Coverages {
                 &problem.resource,
                 problem.reason,
                 &problem.message,
-                "what it holds is missing from the answer",
+                match problem.resource.as_str() {
+                    // Nobody has to have them: the objects are enough for everything but some causes.
+                    "log" | "metrics" => {
+                        "nothing but a cause can depend on it: one may stay undetermined"
+                    }
+                    _ => "what it holds is missing from the answer",
+                },
             ));
         }
         for resource in ResourceKind::ALL {

@@ -109,6 +109,31 @@ async fn pages_are_read_to_the_end_and_kept_word_for_word() {
 }
 
 #[tokio::test]
+async fn events_are_read_page_by_page_and_of_veleros_namespace_only() {
+    const EVENTS: &str = "/api/v1/namespaces/velero/events";
+    let server = Server::http(
+        |asked| match (asked.path.as_str(), asked.query("continue")) {
+            (EVENTS, "") => Reply::list(&[r#"{"reason":"FailedScheduling"}"#], "next"),
+            (EVENTS, "next") => Reply::list(&[r#"{"reason":"FailedMount"}"#], ""),
+            _ => Reply::empty(),
+        },
+    );
+    let capture = read(&server).await.capture;
+    let events = listing(&capture, ResourceKind::Event);
+    assert_eq!(events.scope, Scope::Namespace("velero".to_owned()));
+    assert_eq!(texts(&capture, events).len(), 2);
+    let asked = server.asked();
+    let of_events: Vec<_> = asked
+        .iter()
+        .filter(|asked| asked.path.ends_with("/events"))
+        .collect();
+    assert_eq!(of_events.len(), 2);
+    for asked in of_events {
+        assert_eq!((asked.path.as_str(), asked.query("limit")), (EVENTS, "500"));
+    }
+}
+
+#[tokio::test]
 async fn a_compressed_page_is_kept_as_it_was_before() {
     let server = Server::http(|asked| match asked.path.as_str() {
         DATA_UPLOADS => Reply::list(&[r#"{"a": 1}"#], "").gzip(),

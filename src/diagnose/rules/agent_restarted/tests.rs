@@ -190,7 +190,7 @@ fn a_task_of_the_map_before_that_the_present_log_never_names_was_not_resumed() {
     let found = with_logs(&silent, &before);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].confidence, Confidence::Likely);
-    assert!(found[0].evidence[0].source.ends_with("--previous"));
+    assert!(found[0].evidence[0].source.contains(" --previous, from "));
     // Resumed; or the log is not whole; or nobody knows of it before.
     let resumed = start() + &line(3590, "asyncBR is resumed for du du-1");
     assert!(with_logs(&(resumed + &line(10, "x")), &before).is_empty());

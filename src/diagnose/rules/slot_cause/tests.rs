@@ -101,6 +101,12 @@ fn an_entry_of_an_ended_task_is_certain_in_a_whole_log_and_likely_in_a_rotated_o
             .iter()
             .any(|one| one.kind == EvidenceKind::Log)
     );
+    // From when on the log speaks is said wherever one is evidence.
+    let lines = whole.evidence.iter();
+    for line in lines.filter(|one| one.kind == EvidenceKind::Log) {
+        assert!(line.source.contains(", from "), "{}", line.source);
+        assert!(line.source.ends_with(" on"), "{}", line.source);
+    }
     let rotated = found(Some(rest), Vec::new());
     assert_eq!(
         (rotated.cause, rotated.confidence),
