@@ -18,6 +18,7 @@ pub mod cli;
 pub mod collect;
 pub mod diagnose;
 pub mod plan;
+pub mod redact;
 pub mod render;
 pub mod replay;
 pub mod report;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 pub mod bundle;
+mod contents;
 pub mod format;
 mod relevant;
 pub(crate) mod spans;
@@ -19,6 +20,8 @@ use jiff::Timestamp;
 pub use bundle::BundleForm;
 
 use crate::velero::TaskKind;
+
+pub use contents::{Contents, Lacking, LogContents, MOST_LOG_BYTES, MetricsContents, Taken};
 
 /// Every resource that is ever asked for or taken from a file. There is no Secret here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -259,6 +262,18 @@ pub struct Manifest {
     pub tool_version: String,
     /// The bundles of other programs among the inputs, by form.
     pub bundles: Vec<BundleForm>,
+    /// Whether names are pseudonyms.
+    pub redacted: Redacted,
+}
+
+/// Whether the names of a capture were replaced by pseudonyms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Redacted {
+    /// They are the cluster's.
+    #[default]
+    No,
+    /// They are pseudonyms; secrets were cut, and fields that are not read dropped.
+    Yes,
 }
 
 /// Which objects of its kind a listing was asked for.
@@ -520,6 +535,7 @@ impl Capture {
                 namespace: None,
                 tool_version: String::new(),
                 bundles: Vec::new(),
+                redacted: Redacted::No,
             },
             texts: vec![Text {
                 origin: origin.to_owned(),

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use super::args::{ClusterArgs, Limit, SourceArgs};
 use super::error::{Error, ErrorKind};
 use super::exit::Exit;
-use crate::capture::Capture;
+use crate::capture::{Capture, Redacted};
 use crate::collect::cluster::{
     self, Cluster, CollectError, CollectOptions, Collected, Interrupt, Traces,
 };
@@ -153,7 +153,12 @@ fn collect_with(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, 
 fn from_files(args: &SourceArgs) -> Result<Source, Error> {
     let capture = files::read(&args.from, &mut io::stdin().lock(), &Limits::default())
         .map_err(files_error)?;
-    let namespace = match told_namespace(args) {
+    // In a redacted capture the environment's name of the namespace means nothing; the capture tells its own.
+    let told = match capture.manifest.redacted {
+        Redacted::No => told_namespace(args),
+        Redacted::Yes => args.namespace.clone().filter(|name| !name.is_empty()),
+    };
+    let namespace = match told {
         Some(namespace) => namespace,
         None => match snapshot::find_namespace(&capture) {
             NamespaceSearch::Found(namespace) => namespace,

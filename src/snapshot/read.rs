@@ -12,7 +12,7 @@ use super::{
     Coverage, EarlierLook, Gap, GapReason, IsNodeAgent, NowFrom, ObjectKey, Observed, ParentKind,
     ResourceKind, Snapshot, SourceHead,
 };
-use crate::capture::{Capture, Item, Listing, LogFile};
+use crate::capture::{Capture, Item, Listing, LogFile, Redacted};
 use crate::velero::{
     DEFAULT_FS_BACKUP_TIMEOUT_SECONDS, DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS, VeleroVersion,
 };
@@ -383,6 +383,14 @@ impl Found {
         snapshot.server_version = server_version(server, &snapshot, &mut notes);
         (snapshot.taken_at, snapshot.source.now_from) = now::now(given, &mut notes);
         coverages.gaps(capture, &snapshot, &mut notes);
+        if capture.manifest.redacted == Redacted::Yes {
+            notes.gap(Gap::new(
+                "names",
+                GapReason::Unsupported,
+                "the capture is redacted: names are pseudonyms",
+                "commands name pseudonyms; the names are in the file that --save-names wrote when it was taken",
+            ));
+        }
         snapshot.gaps = notes.into_gaps();
         snapshot
     }

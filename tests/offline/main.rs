@@ -7,6 +7,7 @@ mod bundles;
 mod cases;
 mod commands;
 mod plugin;
+mod redaction;
 mod rules;
 mod schemas;
 #[cfg(feature = "cli")]

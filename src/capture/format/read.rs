@@ -11,7 +11,7 @@ use super::{API_VERSION, FORMAT_VERSION, FormatError, KIND};
 use crate::capture::spans::span_of;
 use crate::capture::{
     BundleForm, Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom,
-    Outcome, Previous, Problem, ResourceKind, Scope, SourceType, Text,
+    Outcome, Previous, Problem, Redacted, ResourceKind, Scope, SourceType, Text,
 };
 
 /// A capture file whose text is still the caller's: the items are in text 0, which is the text that was
@@ -143,6 +143,8 @@ struct ManifestIn {
     tool_version: String,
     #[serde(default)]
     bundles: Vec<String>,
+    #[serde(default)]
+    redacted: bool,
 }
 
 impl ManifestIn {
@@ -163,6 +165,11 @@ impl ManifestIn {
                 .iter()
                 .filter_map(|form| BundleForm::parse(form))
                 .collect(),
+            redacted: if self.redacted {
+                Redacted::Yes
+            } else {
+                Redacted::No
+            },
         }
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{FormatError, parse, read, write};
 use crate::capture::{
     BundleForm, Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, NowFrom,
-    Outcome, Previous, Problem, ResourceKind, Scope, SourceType, Text,
+    Outcome, Previous, Problem, Redacted, ResourceKind, Scope, SourceType, Text,
 };
 use crate::velero::TaskKind;
 
@@ -25,6 +25,7 @@ fn the_first_released_format_still_opens() {
             namespace: Some("velero".to_owned()),
             tool_version: "0.1.0".to_owned(),
             bundles: Vec::new(),
+            redacted: Redacted::No,
         }
     );
     let told: Vec<(ResourceKind, &Scope, usize)> = capture
@@ -247,6 +248,7 @@ prop_compose! {
         server in prop::option::of(any::<String>()),
         namespace in prop::option::of(any::<String>()),
         tool_version in any::<String>(),
+        redacted in any::<bool>(),
     ) -> Capture {
         let mut texts = Vec::new();
         let listings = drafts.into_iter().map(|draft| listing(draft, &mut texts)).collect();
@@ -260,6 +262,7 @@ prop_compose! {
                 namespace,
                 tool_version,
                 bundles: vec![BundleForm::VeleroDebug, BundleForm::OcInspect],
+                redacted: if redacted { Redacted::Yes } else { Redacted::No },
             },
             texts,
             listings,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{API_VERSION, FORMAT_VERSION, KIND};
 use crate::capture::{
     Capture, Cut, GapReason, Item, Listing, LogFile, Manifest, MetricsPage, Outcome, Previous,
-    Problem, Scope,
+    Problem, Redacted, Scope,
 };
 
 /// Writes a capture as one JSON document, an object a line as far as it came as one line.
@@ -25,6 +25,8 @@ pub fn write(capture: &Capture, out: &mut dyn io::Write) -> io::Result<()> {
     value(out, KIND)?;
     write!(out, ",\"formatVersion\":{FORMAT_VERSION},\n\"manifest\":")?;
     value(out, &manifest(&capture.manifest))?;
+    out.write_all(b",\n\"contents\":")?;
+    value(out, &capture.contents())?;
     out.write_all(b",\n\"listings\":[")?;
     for (index, listing) in capture.listings.iter().enumerate() {
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
@@ -119,8 +121,11 @@ fn manifest(manifest: &Manifest) -> ManifestOut<'_> {
         server: manifest.server.as_deref(),
         namespace: manifest.namespace.as_deref(),
         tool_version: &manifest.tool_version,
-        redacted: false,
         bundles: manifest.bundles.iter().map(|form| form.as_str()).collect(),
+        redacted: match manifest.redacted {
+            Redacted::No => false,
+            Redacted::Yes => true,
+        },
     }
 }
 

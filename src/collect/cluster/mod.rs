@@ -41,7 +41,7 @@ pub use request::SizeLimits;
 pub use review::Review;
 pub use traces::Traces;
 
-use crate::capture::{Capture, Listing, Manifest, NowFrom, SourceType, Text};
+use crate::capture::{Capture, Listing, Manifest, NowFrom, Redacted, SourceType, Text};
 use crate::collect::kubectl_compat::{
     Cause, ClusterFlags, Environment, Progress, ResolvedCluster, build_client, resolve,
 };
@@ -284,6 +284,7 @@ impl Cluster {
                     namespace: Some(namespace.namespace.clone()),
                     tool_version: env!("CARGO_PKG_VERSION").to_owned(),
                     bundles: Vec::new(),
+                    redacted: Redacted::No,
                 },
                 texts,
                 listings,

@@ -12,7 +12,7 @@ use super::said::Said;
 use crate::capture::format::Parsed;
 use crate::capture::{
     BundleForm, Capture, Earlier, GapReason, Item, Listing, LogFile, Manifest, MetricsPage,
-    NowFrom, Outcome, Previous, Problem, ResourceKind, Scope, SourceType, Text,
+    NowFrom, Outcome, Previous, Problem, Redacted, ResourceKind, Scope, SourceType, Text,
 };
 
 mod looks;
@@ -426,6 +426,14 @@ fn manifest(captures: &[Manifest], paths: Vec<String>) -> Manifest {
             |manifest| manifest.tool_version.clone(),
         ),
         bundles: Vec::new(),
+        redacted: if captures
+            .iter()
+            .any(|manifest| manifest.redacted == Redacted::Yes)
+        {
+            Redacted::Yes
+        } else {
+            Redacted::No
+        },
     }
 }
 

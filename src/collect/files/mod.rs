@@ -25,6 +25,7 @@ mod logs;
 mod loose_log;
 mod names;
 mod objects;
+mod pack;
 mod place;
 mod printable;
 mod private;
@@ -42,9 +43,10 @@ use std::path::PathBuf;
 pub use super::error::FilesError;
 use crate::capture::Capture;
 use intake::Intake;
+pub use pack::gzip;
 pub use place::Place;
 use printable::printable;
-pub use private::write_private;
+pub use private::{Overwrite, write_private, write_whole};
 use reading::Reading;
 
 /// What one reading may take. The defaults fit clusters with hundreds of thousands of tasks and stop what

@@ -308,6 +308,16 @@ const PARTS: &[Marker] = &[
 /// Ends of "Failed to get <task> …" in a callback.
 const GET_FAILURES: [&str; 3] = [" on completion", " on failure", " on cancel"];
 
+/// Returns the texts by which lines are told apart, for whoever changes lines and must leave these.
+pub(super) fn texts() -> impl Iterator<Item = &'static str> {
+    BEGINNINGS
+        .iter()
+        .chain(PARTS)
+        .map(|(text, _, _)| *text)
+        .chain(["Failed to get "])
+        .chain(GET_FAILURES)
+}
+
 /// Returns what a message means, and the kind that it can only be about.
 pub(super) fn marks(message: &str) -> (Option<TaskKind>, &'static [Mark]) {
     let found = BEGINNINGS
