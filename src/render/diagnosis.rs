@@ -11,7 +11,7 @@ use super::screen::{Line, Style, cut, rows, within, wrap, write_lines};
 use super::status::SCREEN_ROWS;
 use super::words::{age, count, time};
 use super::{Marks, Terminal};
-use crate::report::{DiagnosisReport, FindingRow, Severity, Verdict};
+use crate::report::{DiagnosisReport, Evidence, EvidenceKind, FindingRow, Severity, Verdict};
 
 /// Pieces of evidence of a finding on the first screen.
 const EVIDENCE_SHOWN: usize = 3;
@@ -289,6 +289,20 @@ fn short(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
     lines
 }
 
+/// Returns the first pieces of evidence, a log among them where there is one: it says from when on it speaks.
+fn first_evidence(row: &FindingRow) -> Vec<&Evidence> {
+    let all = &row.finding.evidence;
+    let is_log = |evidence: &&Evidence| evidence.kind == EvidenceKind::Log;
+    let mut shown: Vec<&Evidence> = all.iter().take(EVIDENCE_SHOWN).collect();
+    if !shown.iter().any(is_log)
+        && let Some(log) = all.iter().find(is_log)
+    {
+        shown.pop();
+        shown.push(log);
+    }
+    shown
+}
+
 fn full(
     row: &FindingRow,
     report: &DiagnosisReport,
@@ -296,7 +310,7 @@ fn full(
     next_command: Next,
 ) -> Vec<Line> {
     let mut lines = short(row, terminal);
-    for evidence in row.finding.evidence.iter().take(EVIDENCE_SHOWN) {
+    for evidence in first_evidence(row) {
         let text = format!("  - {}: {}", evidence.source, evidence.value);
         lines.push(Line::new(
             &cut(&text, terminal.width, terminal.marks),
