@@ -57,19 +57,25 @@ fn a_nudge_that_helps_is_seen_to_help() {
 
 #[test]
 fn a_look_that_ends_in_a_refusal_is_evidence_of_a_ghost_slot() {
-    let site = Site::new("refused");
+    let site = Site::with_log("refused");
     site.upload("du-1", "a", "Prepared");
-    site.log("level=info msg=\"hello\"");
+    site.log("level=info msg=\"Starting Velero node-agent server v1.17.1 (abc)\"");
     let (proxy, user) = site.behind_proxy();
     let plan = site.plan(&user, &["nudge", "du/du-1"]);
     proxy.take();
     let run = thread::scope(|scope| {
         scope.spawn(|| {
             wait_for_nudge(&site, "du-1");
-            site.log(
-                "level=info msg=\"Data path instance is concurrent limited requeue later\" controller=dataupload \
-                 dataupload=du-1 logSource=\"pkg/controller/data_upload_controller.go:293\"",
-            );
+            let node = site.node("a");
+            for message in [
+                format!("Data upload is prepared and should be processed by {node} ({node})"),
+                "Exposed snapshot is ready and creating data path routine".to_owned(),
+            ] {
+                site.log(&format!(
+                    "level=info msg=\"{message}\" controller=dataupload dataupload={}/du-1",
+                    site.namespace
+                ));
+            }
         });
         user.plugin(&site.arguments(&["nudge", "du/du-1", "--yes", "--timeout", "1m"]))
     });

@@ -91,7 +91,7 @@ const REFUSED: &[Refused] = &[
         &[RefusalCode::NodeGone],
     ),
     (
-        "rules/cancel-stuck/fires-canceling-1.17",
+        "rules/cancel-stuck/fires-canceling-1.16",
         &["nudge", "du/du-a1"],
         &[RefusalCode::NoTouchHelps],
     ),
@@ -105,11 +105,30 @@ const REFUSED: &[Refused] = &[
         &["nudge", "du/du-a2"],
         &[RefusalCode::TaskDoomed],
     ),
+    (
+        "rules/prepare-queue-full/fires-info",
+        &["nudge", "du/du-a4"],
+        &[RefusalCode::PrepareQueueFull],
+    ),
+    (
+        "rules/deadline-at-risk/fires",
+        &["nudge", "du/du-a01"],
+        &[RefusalCode::TaskFinal],
+    ),
+    (
+        "rules/precedence/windows-agent-works",
+        &["restart", "--node", "node-w"],
+        &[RefusalCode::NotRecreated],
+    ),
 ];
 
-/// Codes that no object of a cluster can show: files are no cluster, and an API server names UID and resource
-/// version of every object.
-const ELSEWHERE: [RefusalCode; 2] = [RefusalCode::Offline, RefusalCode::NoPrecondition];
+/// Codes that no object of a cluster can show: files are no cluster, what may not be read is a matter of rights, and
+/// an API server names UID and resource version of every object.
+const ELSEWHERE: [RefusalCode; 3] = [
+    RefusalCode::Offline,
+    RefusalCode::NotKnown,
+    RefusalCode::NoPrecondition,
+];
 
 #[test]
 fn every_refusal_is_told_and_nothing_is_written() {

@@ -168,7 +168,7 @@ fn with_no_follow_up_the_unobserved_task_is_named_and_not_touched() {
 
 #[test]
 fn the_log_is_saved_before_the_restart_and_never_over_another() {
-    let site = Site::new("save-log");
+    let site = Site::with_log("save-log");
     site.upload("du-1", "a", "Prepared");
     site.log("level=info msg=\"the last words of the agent\"");
     let old_uid = text(&site.agent("a")["metadata"], "uid").to_owned();

@@ -119,3 +119,27 @@ fn the_printed_operator_role_is_enough_for_both_actions() {
     assert_planned(&plan, &seen);
     assert!(seen.iter().all(|seen| seen.status != 403), "{run}");
 }
+
+#[test]
+fn an_agent_that_may_not_be_seen_is_not_restarted() {
+    let site = Site::new("not-known");
+    site.upload("du-1", "a", "Prepared");
+    let rules: Vec<Value> = reading()
+        .into_iter()
+        .map(|mut rule| {
+            if let Some(resources) = rule["resources"].as_array_mut() {
+                resources.retain(|resource| resource != "pods");
+            }
+            rule
+        })
+        .collect();
+    let token = site.account("blind", &Value::from(rules));
+    site.wait_for_right(&token, &site.path("configmaps"));
+    let (proxy, user) = site.plane().behind_proxy_as(&token);
+    let node = site.node("a");
+    let run = user
+        .plugin(&site.arguments(&["restart", "--node", &node, "--yes"]))
+        .expect_code(4);
+    assert!(run.stdout.contains("not-known"), "{run}");
+    assert!(writes(&proxy.take()).is_empty(), "{run}");
+}

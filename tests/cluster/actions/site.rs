@@ -16,12 +16,14 @@ use crate::proxy::Proxy;
 const LIMIT: Duration = Duration::from_secs(240);
 const LOOK_EACH: Duration = Duration::from_millis(200);
 
-/// A namespace with node-agents.
+/// A namespace with node-agents. Several may be there at once: each has nodes of its own.
 pub(super) struct Site {
-    plane: Locked,
+    plane: &'static ControlPlane,
     pub(super) namespace: String,
     /// Of its nodes and its DaemonSet.
     name: String,
+    /// All pods of the control plane share one log, so whoever reads logs needs it for itself.
+    log: Option<Locked>,
 }
 
 /// Waits until something is there.
@@ -42,6 +44,18 @@ impl Site {
         Self::with_nodes(name, &["a"], "")
     }
 
+    /// The same with a log, which no other test writes meanwhile.
+    pub(super) fn with_log(name: &str) -> Self {
+        let log = Plane::Alive.lock();
+        let site = Self {
+            log: Some(log),
+            ..Self::new(name)
+        };
+        // What an earlier test has left there is not this one's.
+        std::fs::write(site.plane.pod_log(), "").expect("the file is ours");
+        site
+    }
+
     /// The same with a kubelet that fails the agent's pods.
     pub(super) fn with_kubelet(name: &str, kubelet: &str) -> Self {
         Self::with_nodes(name, &["a"], kubelet)
@@ -49,14 +63,12 @@ impl Site {
 
     /// The same on several nodes.
     pub(super) fn with_nodes(name: &str, nodes: &[&str], kubelet: &str) -> Self {
-        let plane = Plane::Alive.lock();
         let site = Self {
-            plane,
+            plane: Plane::Alive.get(),
             namespace: format!("actions-{name}"),
             name: name.to_owned(),
+            log: None,
         };
-        // What an earlier test has left there is not this one's.
-        std::fs::write(site.plane.pod_log(), "").expect("the file is ours");
         site.make(nodes, kubelet);
         for node in nodes {
             site.agent(node);
@@ -65,8 +77,8 @@ impl Site {
     }
 
     /// Returns the control plane; also for threads that the test starts.
-    pub(super) fn plane(&self) -> &'static ControlPlane {
-        Plane::Alive.get()
+    pub(super) const fn plane(&self) -> &'static ControlPlane {
+        self.plane
     }
 
     pub(super) fn node(&self, node: &str) -> String {
@@ -309,6 +321,9 @@ impl Site {
             "-o",
             "json",
         ]);
+        if self.log.is_none() {
+            all.extend(["--logs", "never"]);
+        }
         all
     }
 
