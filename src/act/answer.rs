@@ -102,12 +102,12 @@ fn is_connect(error: &kube::Error) -> bool {
         next = error.source();
     }
     // kube keeps the service's error in a box whose source is that of the error inside.
-    match error {
-        kube::Error::Service(inner) => inner
-            .downcast_ref::<hyper_util::client::legacy::Error>()
-            .is_some_and(hyper_util::client::legacy::Error::is_connect),
-        _ => false,
-    }
+    let kube::Error::Service(inner) = error else {
+        return false;
+    };
+    inner
+        .downcast_ref::<hyper_util::client::legacy::Error>()
+        .is_some_and(hyper_util::client::legacy::Error::is_connect)
 }
 
 #[cfg(test)]

@@ -152,13 +152,13 @@ fn planned(
         Goal::Nudge(targets) => plan_nudge(known, targets, &wishes),
         Goal::Restart { targets, .. } => plan_restart(known, targets, &wishes),
     };
-    let plan = plan.map_err(not_selected)?;
+    let plan = plan.map_err(|error| not_selected(&error))?;
     Ok(Shown::new(plan, known, pins))
 }
 
-fn not_selected(error: NotSelected) -> Error {
-    let near = error.near.join(", ");
-    let error = Error::usage(anyhow!("{}: {}", error.text, error.why));
+fn not_selected(unknown: &NotSelected) -> Error {
+    let near = unknown.near.join(", ");
+    let error = Error::usage(anyhow!("{}: {}", unknown.text, unknown.why));
     if near.is_empty() {
         error
     } else {
@@ -225,10 +225,10 @@ impl Action<'_> {
             return Ok(Came::Refused(error));
         }
         self.warn(&rights);
-        if self.args.dry_run == DryRun::None {
-            if let Some(error) = self.consent(&shown).await? {
-                return Ok(Came::Refused(error));
-            }
+        if self.args.dry_run == DryRun::None
+            && let Some(error) = self.consent(&shown).await?
+        {
+            return Ok(Came::Refused(error));
         }
         let base = self.look_again(&collected.capture, &namespace).await?;
         let before = self.read(&base, &namespace);
