@@ -9,8 +9,8 @@ use super::screen::{Line, Span, Style, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count, time};
 use crate::report::PlanReport;
 use crate::report::action::{
-    AgentBill, Earlier, Effect, Expectation, Expected, Force, LeftOut, NodePlan, Override, Plan,
-    PlanAction, Probe, Refusal, Step, StepKind, TaskEffect, Verdict,
+    AgentBill, EVENT_NUDGE, EVENT_RESTART, Earlier, Effect, Expectation, Expected, Force, LeftOut,
+    NodePlan, Override, Plan, PlanAction, Probe, Refusal, Step, StepKind, TaskEffect, Verdict,
 };
 use crate::velero::TaskRef;
 
@@ -125,6 +125,13 @@ fn lines(report: &PlanReport, width: Width, terminal: &Terminal) -> Vec<Line> {
     }
     for step in &plan.steps {
         lines.extend(field("writes", &written(step, width), terminal));
+    }
+    if !plan.steps.is_empty() {
+        let event = match plan.action {
+            PlanAction::Nudge => format!("an Event on each task ({EVENT_NUDGE})"),
+            PlanAction::Restart => format!("an Event on each deleted pod ({EVENT_RESTART})"),
+        };
+        lines.extend(field("writes", &event, terminal));
     }
     if plan.action == PlanAction::Restart && !plan.steps.is_empty() {
         for save in plan.nodes.iter().filter_map(|node| node.save_log.as_ref()) {

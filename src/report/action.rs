@@ -4,11 +4,11 @@ use super::{Head, Pins};
 use crate::diagnose::Diagnosis;
 use crate::plan::Known;
 pub use crate::plan::{
-    Achieved, AgentBill, Concern, ConfirmBy, Confirmation, Earlier, Effect, Ending, Expectation,
-    Expected, FollowUp, Force, Instead, LeftOut, NeededRight, NextCommand, NodeOutcome, NodePlan,
-    NodeResult, Outcome, Override, Plan, PlanAction, Probe, Refusal, RefusalCode, RestartStage,
-    RightNeed, SaveLog, StageSeen, Step, StepKind, StepResult, StepSeen, TaskEffect, TaskOutcome,
-    TaskResult, Verdict,
+    Achieved, AgentBill, Concern, ConfirmBy, Confirmation, EVENT_NUDGE, EVENT_RESTART, Earlier,
+    Effect, Ending, Expectation, Expected, FollowUp, Force, Instead, LeftOut, NeededRight,
+    NextCommand, NodeOutcome, NodePlan, NodeResult, Outcome, Override, Plan, PlanAction, Probe,
+    Refusal, RefusalCode, RestartStage, RightNeed, SaveLog, StageSeen, Step, StepKind, StepResult,
+    StepSeen, TaskEffect, TaskOutcome, TaskResult, Verdict,
 };
 use crate::replay::Replay;
 use crate::snapshot::Snapshot;
