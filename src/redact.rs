@@ -26,8 +26,8 @@ use names::{Again, Names};
 pub use names::{NameKind, Pseudonym};
 
 use crate::capture::{
-    Capture, Item, Listing, Manifest, MetricsPage, Outcome, Problem, Redacted, ResourceKind, Scope,
-    Text,
+    Capture, Earlier, Item, Listing, Manifest, MetricsPage, Outcome, Problem, Redacted,
+    ResourceKind, Scope, Text,
 };
 use crate::velero::{RESTORE_NAME_LABEL, TaskKind};
 
@@ -130,6 +130,10 @@ impl Redactor {
                 self.object(listing.resource, capture.json(item), &mut String::new());
             }
         }
+        for look in &capture.earlier {
+            let resource = ResourceKind::Task(look.kind);
+            self.object(resource, capture.json(&look.item), &mut String::new());
+        }
         for log in &capture.logs {
             self.note_log(log);
         }
@@ -148,6 +152,31 @@ impl Redactor {
             .listings
             .iter()
             .map(|listing| self.listing(capture, listing, &mut texts))
+            .collect();
+        let earlier = capture
+            .earlier
+            .iter()
+            .map(|look| {
+                let mut body = String::new();
+                self.object(
+                    ResourceKind::Task(look.kind),
+                    capture.json(&look.item),
+                    &mut body,
+                );
+                let item = Item {
+                    text: texts.len(),
+                    span: 0..body.len(),
+                };
+                texts.push(Text {
+                    origin: "redacted capture".to_owned(),
+                    body,
+                });
+                Earlier {
+                    taken_at: look.taken_at,
+                    kind: look.kind,
+                    item,
+                }
+            })
             .collect();
         let logs = capture.logs.iter().map(|log| self.log(log)).collect();
         let metrics = capture
@@ -176,8 +205,7 @@ impl Redactor {
             listings,
             logs,
             metrics,
-            // What an earlier capture held is not written.
-            earlier: Vec::new(),
+            earlier,
             problems,
         }
     }

@@ -22,6 +22,9 @@ pub enum FilesError {
         #[source]
         source: io::Error,
     },
+    /// A redacted capture beside other inputs: what is called alike in two of them is not the same.
+    #[error("a redacted capture is read alone: its pseudonyms mean nothing in other inputs")]
+    RedactedBesideOthers,
     /// It holds nothing.
     #[error("{path} is empty")]
     Empty {

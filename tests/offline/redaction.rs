@@ -378,3 +378,30 @@ fn nothing_is_overwritten_unless_asked() {
     assert_eq!(replaced.code, 0, "{}", replaced.err);
     assert_ne!(std::fs::read_to_string(&file).expect("a file"), "mine");
 }
+
+#[test]
+fn two_redacted_captures_are_not_compared_since_their_names_are_not_the_same() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let from = input("rules/prepared-stuck/fires-ghost-slot-canceled-task");
+    let files = ["one.json", "two.json"].map(|name| shown(&folder.path().join(name)));
+    for file in &files {
+        assert_eq!(
+            call(&["capture", "--from", &from, "--now", NOW, "-f", file]).code,
+            0
+        );
+    }
+    let [one, two] = &files;
+    for args in [
+        vec!["diagnose", "--from", one, "--from", two],
+        vec!["diagnose", "--from", one, "--from", &from],
+        vec![
+            "diagnose",
+            "--from",
+            folder.path().to_str().expect("a plain name"),
+        ],
+    ] {
+        let both = call(&args);
+        assert_eq!(both.code, 1, "{args:?}");
+        assert!(both.err.contains("is read alone"), "{}", both.err);
+    }
+}

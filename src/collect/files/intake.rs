@@ -354,6 +354,16 @@ impl Intake {
             .is_some_and(|listing| listing.scope == Scope::FileList)
     }
 
+    /// Whether there is more than one capture, and one of them is redacted: two redacted ones call different
+    /// things alike.
+    pub(super) fn mixes_pseudonyms(&self, inputs: usize) -> bool {
+        (self.captures.len() > 1 || inputs > 1)
+            && self
+                .captures
+                .iter()
+                .any(|manifest| manifest.redacted == Redacted::Yes)
+    }
+
     /// Returns the capture. `paths` are the inputs as the user named them.
     pub(super) fn into_capture(mut self, paths: Vec<String>) -> Capture {
         self.keep_the_newest_look();

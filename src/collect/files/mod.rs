@@ -106,5 +106,8 @@ pub fn read(
         reading.path(path, &name, stdin)?;
         names.push(name);
     }
+    if reading.intake.mixes_pseudonyms(paths.len()) {
+        return Err(FilesError::RedactedBesideOthers);
+    }
     Ok(reading.finish(names))
 }

@@ -402,6 +402,7 @@ pub(super) fn problem(error: &FilesError) -> Problem {
         | FilesError::Unusable { .. }
         | FilesError::Format { .. }
         | FilesError::Nothing { .. }
+        | FilesError::RedactedBesideOthers
         | FilesError::NoInput => GapReason::Malformed,
     };
     let mut message = error.to_string();
