@@ -165,12 +165,10 @@ impl Capture {
             }
             let head_end = log
                 .body
-                .get(..log.body.floor_char_boundary(HEAD_BYTES.min(most / 4)))
+                .get(..boundary(&log.body, HEAD_BYTES.min(most / 4)))
                 .and_then(|head| head.rfind('\n'))
                 .unwrap_or(0);
-            let from = log
-                .body
-                .floor_char_boundary(log.body.len().saturating_sub(most - most / 4));
+            let from = boundary(&log.body, log.body.len().saturating_sub(most - most / 4));
             let tail = log.body.get(from..).unwrap_or_default();
             // The first line of the rest is most likely cut.
             let tail = tail.split_once('\n').map_or("", |(_, tail)| tail);
@@ -178,6 +176,14 @@ impl Capture {
             log.body = format!("{head}\n{LINES_LEFT_OUT}\n{tail}");
         }
     }
+}
+
+/// The last place not behind `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 /// The time of a line of Velero, in either format.

@@ -24,11 +24,11 @@ pub enum NameKind {
     Pod,
     /// A PersistentVolumeClaim.
     Claim,
-    /// A PersistentVolume.
+    /// A `PersistentVolume`.
     Volume,
     /// A VolumeSnapshot.
     Snapshot,
-    /// A StorageClass.
+    /// A `StorageClass`.
     StorageClass,
     /// A DaemonSet that is called `node-agent…`.
     AgentSet,
@@ -219,7 +219,7 @@ impl NameKind {
                 "kube-public",
             ],
             Self::DaemonSet | Self::AgentSet => &["node-agent", "node-agent-windows"],
-            Self::Deployment | Self::DataMover => &["velero"],
+            Self::Deployment | Self::DataMover | Self::Registry | Self::Image => &["velero"],
             Self::ConfigMap => &["node-agent-config"],
             Self::Container => &[
                 "node-agent",
@@ -265,7 +265,6 @@ impl NameKind {
                 "node-agent",
                 "node-agent-windows",
             ],
-            Self::Registry | Self::Image => &["velero"],
             Self::Tag => &["latest", "dev", "main"],
             Self::Task
             | Self::Node

@@ -49,8 +49,7 @@ impl Redactor {
                 rest = self.word_at(rest, &mut out);
             } else {
                 out.push(match first {
-                    '\n' | '\t' | '\r' => first,
-                    ' '..='~' => first,
+                    '\n' | '\t' | '\r' | ' '..='~' => first,
                     _ if first.is_whitespace() || first.is_control() => ' ',
                     _ => '?',
                 });

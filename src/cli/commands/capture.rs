@@ -16,10 +16,6 @@ use crate::redact::{Pseudonym, redact};
 
 /// Write what was read into one file that every reading command takes, without names and secrets
 #[derive(clap::Args, Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line, where a flag is on or off"
-)]
 pub(crate) struct Args {
     #[command(flatten)]
     source: SourceArgs,
