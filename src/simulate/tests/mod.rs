@@ -1,7 +1,6 @@
 //! Tests of the simulation.
 
 mod faults;
-mod memory;
 mod page;
 mod properties;
 mod reported;
