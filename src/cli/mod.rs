@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 mod args;
 mod commands;
@@ -50,6 +50,12 @@ enum Command {
     Capture(capture::Args),
     Auth(auth::Args),
     Version(version::Args),
+}
+
+/// Returns the definition of the command line: manual pages and completions are made from it.
+#[must_use]
+pub fn command() -> clap::Command {
+    App::command()
 }
 
 /// Runs the program with the arguments and streams of the process.

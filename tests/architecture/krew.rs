@@ -275,3 +275,58 @@ fn a_manifest_with_a_selector_or_files_that_krew_refuses_is_refused() {
         .insert("files".to_owned(), serde_json::json!([]));
     assert_ne!(broken_rules(&manifest), Vec::<String>::new(), "empty files");
 }
+
+/// Renders `.krew.yaml` as the release bot does: the address of an archive, and its sum on the next line.
+fn rendered_template() -> Value {
+    let version = format!("v{}", env!("CARGO_PKG_VERSION"));
+    let zeros = "0".repeat(64);
+    let lines: Vec<String> = crate::read(".krew.yaml")
+        .replace("{{ .TagName }}", &version)
+        .lines()
+        .map(|line| {
+            line.trim()
+                .strip_prefix("{{addURIAndSha \"")
+                .and_then(|rest| rest.strip_suffix("\" .TagName | indent 6}}"))
+                .map_or_else(
+                    || line.to_owned(),
+                    |uri| format!("      uri: {uri}\n      sha256: \"{zeros}\""),
+                )
+        })
+        .collect();
+    let rendered = lines.join("\n");
+    assert!(!rendered.contains("{{"), "no other templates: {rendered}");
+    serde_saphyr::from_str(&rendered).expect("the rendered template is YAML")
+}
+
+#[test]
+fn the_template_of_the_release_bot_is_the_manifest() {
+    assert_eq!(rendered_template(), manifest());
+}
+
+#[test]
+fn the_package_names_the_repository_of_the_manifest() {
+    let homepage = text(&manifest(), "/spec/homepage").to_owned();
+    assert!(
+        crate::read("Cargo.toml").contains(&format!("repository = \"{homepage}\"")),
+        "cargo binstall finds the archives below the repository"
+    );
+}
+
+#[test]
+fn the_release_workflow_builds_every_archive_of_the_manifest() {
+    let manifest = manifest();
+    let workflow = crate::read(".github/workflows/release.yml");
+    for platform in manifest["spec"]["platforms"].as_array().expect("platforms") {
+        let uri = text(platform, "/uri");
+        let target = uri
+            .rsplit('/')
+            .next()
+            .and_then(|name| name.strip_prefix("kubectl-velero_slots-"))
+            .and_then(|name| name.strip_suffix(".tar.gz"))
+            .expect("an archive is named after its target");
+        assert!(
+            workflow.contains(&format!("{{ target: {target}, runner: ")),
+            "{target} is not built"
+        );
+    }
+}
