@@ -21,7 +21,8 @@ pub struct LogLine<'a> {
 }
 
 impl<'a> LogLine<'a> {
-    /// Takes a line apart; `None` if it has no `msg`, such as a line of a Go panic or of client-go.
+    /// Takes a line apart; `None` if it has no `msg`, such as a line of a Go panic or of client-go, or is JSON
+    /// without a `level`, which logrus always writes.
     ///
     /// ```
     /// use velero_slots::snapshot::log_line::LogLine;
@@ -32,7 +33,7 @@ impl<'a> LogLine<'a> {
     pub fn parse(line: &'a str) -> Option<Self> {
         let line = after_prefix(line);
         let pairs = if line.starts_with('{') {
-            json_pairs(line)?
+            json_pairs(line).filter(|pairs| pairs.iter().any(|(key, _)| key == "level"))?
         } else {
             text_pairs(line)
         };

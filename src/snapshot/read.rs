@@ -407,7 +407,14 @@ fn sorted_logs(logs: &[LogFile], notes: &mut Notes) -> Vec<LogFile> {
         ))
     });
     for log in &logs {
-        notes.passed(start_log::last_time(&log.body));
+        if let (Some(last), before) = start_log::last_times(&log.body) {
+            let whose = format!("{}/{}", log.namespace, log.pod);
+            notes.log_ends(now::LogEnd {
+                last,
+                before,
+                whose,
+            });
+        }
     }
     logs
 }

@@ -128,7 +128,10 @@ pub(super) fn join(log: LooseLog, pods: &KnownPods) -> Result<Vec<LogFile>, Stri
         Previous::No
     };
     let (pod, container) = match by_name(&log.path, pods)? {
-        Some(found) => found,
+        Some((pod, container)) => {
+            another_node(&log, pod)?;
+            (pod, container)
+        }
         None => by_node(&log, pods)?,
     };
     Ok(vec![LogFile {
@@ -232,9 +235,35 @@ fn named_in<'n, 'p>(
     best.map(|(found, before, after, _)| (found, before, after))
 }
 
+/// Refuses a log of an agent whose lines name a node that is not the agent's: the file has a wrong name, or holds
+/// the logs of several agents.
+fn another_node(log: &LooseLog, pod: &KnownPod) -> Result<(), String> {
+    if !pod.is_agent() || pod.node.is_empty() {
+        return Ok(());
+    }
+    match log
+        .body
+        .lines()
+        .filter_map(node_of)
+        .find(|node| *node != pod.node)
+    {
+        Some(node) => Err(format!(
+            "it is named after {}, which is on {}, and its lines name {node}",
+            pod.name, pod.node
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Finds the one node-agent of the node that the lines of a log name.
 fn by_node<'p>(log: &LooseLog, pods: &'p KnownPods) -> Result<(&'p KnownPod, String), String> {
     let nodes: BTreeSet<&str> = log.body.lines().filter_map(node_of).collect();
+    if nodes.len() > 1 {
+        return Err(format!(
+            "its name is no pod's, and its lines are those of agents of several nodes ({})",
+            nodes.into_iter().take(3).collect::<Vec<_>>().join(", ")
+        ));
+    }
     let mut agents = pods
         .all()
         .filter(|pod| pod.is_agent() && nodes.contains(pod.node.as_str()));
@@ -460,6 +489,22 @@ mod tests {
             joined("x.log", both)
                 .unwrap_err()
                 .contains("node-a, node-b")
+        );
+    }
+
+    #[test]
+    fn a_log_that_names_another_node_than_its_pods_is_refused() {
+        let wrong = "msg=\"Data upload is prepared and should be processed by node-b (node-b)\"";
+        assert_eq!(
+            joined("node-agent-x7k2p.log", wrong).unwrap_err(),
+            "it is named after node-agent-x7k2p, which is on node-a, and its lines name node-b"
+        );
+        let right = "msg=\"Data upload is prepared and should be processed by node-b (node-a)\"";
+        assert!(joined("node-agent-x7k2p.log", right).is_ok());
+        let gone = "number 1 for node node-a\nnumber 1 for node node-z";
+        assert_eq!(
+            joined("x.log", gone).unwrap_err(),
+            "its name is no pod's, and its lines are those of agents of several nodes (node-a, node-z)"
         );
     }
 

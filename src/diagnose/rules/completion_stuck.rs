@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::{broken, words};
-use crate::diagnose::case::{Case, Proposals};
+use crate::capture::NowFrom;
+use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
 use crate::snapshot::log_evidence::{EndFailure, EntryStage, FailedEnd, LogEvidence, LoggedEntry};
@@ -16,10 +19,25 @@ use crate::snapshot::{NodeAgent, Observed};
 /// of its pod a task is given two minutes before this rule speaks at all.
 const HUNG_SECONDS: i64 = 60;
 
+/// For how long, in seconds, the objects may lag behind the line that ends a callback.
+const FINISHED_SECONDS: i64 = 120;
+
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let mut groups: BTreeMap<(Option<&str>, &'static str), Vec<&TaskReplay<'_>>> = BTreeMap::new();
     for task in case.tasks() {
         if let Some(cause) = cause(case, task) {
+            if let Some(at) = ended_by_log(case, task) {
+                words::undecided(
+                    out,
+                    FindingId::CompletionStuck,
+                    CouldBe::Critical,
+                    format!(
+                        "the log of the node-agent is newer than the objects: the callback of {} came back at {at}",
+                        task.task.reference
+                    ),
+                );
+                continue;
+            }
             groups
                 .entry((task.node.as_deref(), cause))
                 .or_default()
@@ -55,6 +73,19 @@ fn cause(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<&'static str> {
     };
     let by_log = trace(case, task).and_then(|trace| trace.cause());
     Some(by_log.unwrap_or(by_objects))
+}
+
+/// When the callback of a task came back by the log, without a failure, and so late that the objects may be a
+/// moment older: it writes the end of the task.
+fn ended_by_log(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Timestamp> {
+    let log = case.node(task.node.as_deref()?)?.agent?.evidence.as_ref()?;
+    let name = &task.task.reference.name;
+    let left = log.task(&task.task.reference)?.left?;
+    let of_this_run = task.task.started.is_none_or(|started| started <= left);
+    let is_late =
+        case.age(left) < FINISHED_SECONDS || case.snapshot.source.now_from == NowFrom::NewestObject;
+    let goes_on = log.entries.contains_key(name) || log.failed_ends.contains_key(name);
+    (of_this_run && is_late && !goes_on).then_some(left)
 }
 
 /// What the log of a task's agent says of its end.
@@ -121,6 +152,12 @@ impl Trace<'_> {
     }
 }
 
+fn is_in_callback(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> bool {
+    trace(case, task)
+        .and_then(|trace| trace.entry)
+        .is_some_and(|entry| entry.stage == EntryStage::InCallback)
+}
+
 fn finding(
     case: &Case<'_, '_>,
     node: Option<&str>,
@@ -136,6 +173,8 @@ fn finding(
         "the mover pod has ended, and the node-agent still reads its log, which it does without a deadline"
     } else if cause == "status-write-failed" {
         "the data path ended, and the last write of the task failed"
+    } else if holds && tasks.iter().all(|task| is_in_callback(case, task)) {
+        "the mover pod has ended and the node-agent's callback, which ends the task, has not come back"
     } else if holds {
         "the mover pod has ended and the node-agent did not take it up (a hung log collection or a blocked callback)"
     } else {

@@ -13,6 +13,7 @@ use crate::replay::{
     LimitBasis, NodeReplay, Pool, Situation, SlotEntry, TaskReplay, TimeFrom, Verb, Working,
     is_healthy, target_pod,
 };
+use crate::snapshot::log_evidence::LogEvidence;
 use crate::snapshot::{Cancel, NodeAgent, Pod, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
@@ -57,6 +58,16 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             let pools = of(row);
             if pools.is_empty() {
                 continue;
+            }
+            if let Some(why) = slot_cause::limits::let_in_since(case, node, &pools) {
+                words::undecided(out, id, CouldBe::Critical, why);
+                continue;
+            }
+            if let Some(gap) = node
+                .agent
+                .and_then(|agent| slot_cause::limits::old_log(case, agent))
+            {
+                out.gaps.push(gap);
             }
             // A kind that could not be listed, or a running task whose node is not known, may hold the
             // slot that seems free.
@@ -522,6 +533,18 @@ impl Ghost<'_> {
     }
 }
 
+/// Whether the agent's log excludes that a mover pod's task holds a slot: it shows that the entry was removed, or
+/// it speaks since before the pod and never shows one.
+fn excludes(log: &LogEvidence, ghost: &Ghost<'_>) -> bool {
+    let name = ghost.pod.key.name.as_str();
+    if log.torn > 0 || log.entries.contains_key(name) {
+        return false;
+    }
+    let left = log.tasks.get(name).is_some_and(|task| task.left.is_some());
+    let made = ghost.pod.created.or(ghost.pod.running_since());
+    left || (log.is_whole() && made.is_some_and(|made| log.speaks_since(made)))
+}
+
 /// Finds the mover pods of a node that prove a ghost slot: not ended, of a task that had run (or is
 /// gone) and ended after the agent started. Anything else is an orphan pod, which proves nothing.
 fn ghosts<'s>(
@@ -556,6 +579,8 @@ fn ghosts<'s>(
             }
         })
         .collect();
+    let log = node.agent.and_then(|agent| agent.evidence.as_ref());
+    found.retain(|ghost| log.is_none_or(|log| !excludes(log, ghost)));
     // Only a task that is done by a mover pod leaves its slot to the end of that pod.
     found.retain(|ghost| node.profile.is_mover_kind(ghost.kind, ""));
     found

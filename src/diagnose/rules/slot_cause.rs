@@ -14,6 +14,7 @@ use crate::snapshot::log_evidence::{
     BlockingStep, Entered, LogEvidence, LogStart, LoggedEntry, WaitLoop,
 };
 use crate::snapshot::{AgentMetrics, NodeAgent, Task};
+use crate::velero::profile::Worker;
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 /// For how long, in seconds, something must be so against the objects: the log is read after them, or
@@ -68,14 +69,16 @@ pub(super) fn of(
         agent,
         since: words::earliest(pools.iter().map(|pool| pool.spare_since))?,
     };
-    traces
-        .named_ghosts()
+    let found = traces
+        .not_marked()
+        .or_else(|| traces.named_ghosts())
         .or_else(|| match limit_known {
             LimitKnown::Yes => traces.unnamed_ghost(),
             LimitKnown::No => None,
         })
         .or_else(|| traces.blocked_worker())
-        .or_else(|| traces.no_try())
+        .or_else(|| traces.no_try())?;
+    Some(limits::within(case, agent, found))
 }
 
 /// Returns the step that a worker of an agent is in for longer than any takes, by its log.
@@ -125,8 +128,36 @@ impl<'s> Traces<'_, '_, 's> {
     /// Whether the log still speaks long after the slot became spare: what is open at its end was not
     /// merely about to be closed.
     fn settled(&self, log: &LogEvidence, after: Timestamp) -> bool {
-        log.before_end(after)
-            .is_some_and(|seconds| seconds >= SETTLED_SECONDS)
+        // A line of the future proves nothing of what is now.
+        log.before_end(after).is_some_and(|seconds| {
+            seconds >= SETTLED_SECONDS && self.case.age(after) >= SETTLED_SECONDS
+        })
+    }
+
+    /// Whether something was still so at the end of the log, or now where the log was read to its end.
+    fn lasts(&self, log: &LogEvidence, at: Timestamp) -> bool {
+        let patience = SETTLED_SECONDS.max(PAUSES * self.node.profile.requeue_seconds);
+        let to_the_end = log.before_end(at).is_some_and(|past| past <= patience);
+        to_the_end
+            && (!limits::is_read_to_the_end(self.case)
+                || self.case.age(at) <= patience.saturating_add(BLOCKED_SECONDS))
+    }
+
+    /// A task is let in, and the write that says so fails: it gives the slot back and asks again.
+    fn not_marked(&self) -> Option<SlotCause> {
+        let log = self.log()?;
+        let note = self
+            .waiting()
+            .filter_map(|task| log.unmarked.get(&task.name))
+            .find(|note| note.at.is_some_and(|at| self.lasts(log, at)))?;
+        Some(SlotCause {
+            cause: "undetermined",
+            confidence: Confidence::Likely,
+            culprits: Vec::new(),
+            why: "the node-agent looks at the task and lets it in, the write to InProgress fails, and it gives the slot back and begins anew"
+                .to_owned(),
+            evidence: vec![words::log_line(self.agent, note)],
+        })
     }
 
     /// Entries of tasks that hold no slot by the objects.
@@ -154,8 +185,7 @@ impl<'s> Traces<'_, '_, 's> {
         let all_seen_to_enter = ghosts
             .iter()
             .all(|(_, entry, _)| entry.how != Entered::BeforeTheLog);
-        let confidence = if explained >= limit && all_seen_to_enter && log.start == LogStart::Logged
-        {
+        let confidence = if explained >= limit && all_seen_to_enter && log.is_whole() {
             Confidence::Certain
         } else {
             Confidence::Likely
@@ -259,17 +289,46 @@ impl<'s> Traces<'_, '_, 's> {
 
     /// The waiting tasks that still ask, and are not let in.
     fn loops<'l>(&self, log: &'l LogEvidence) -> Vec<(&'s TaskRef, &'l WaitLoop)> {
-        let patience = SETTLED_SECONDS.max(PAUSES * self.node.profile.requeue_seconds);
         self.waiting()
             .filter_map(|task| {
                 let wait = log.waits.get(&task.name)?;
                 let at = wait.line.at?;
                 let same_kind = wait.kind.is_none_or(|kind| kind == task.kind);
-                let to_the_end = log.before_end(at)? <= patience;
                 let after_spare = at.duration_since(self.since).as_secs() >= SETTLED_SECONDS;
-                (same_kind && to_the_end && after_spare).then_some((task, wait))
+                let is_loop = same_kind && after_spare && self.came_back(wait);
+                (is_loop && self.lasts(log, at)).then_some((task, wait))
             })
             .collect()
+    }
+
+    /// Whether a task was refused: in so many words, or it asked again after the pause. The last line of a log
+    /// may be that of the one try that succeeds.
+    fn came_back(&self, wait: &WaitLoop) -> bool {
+        let span = || Some(wait.last?.duration_since(wait.first?).as_secs());
+        wait.refused > 0
+            || (wait.at_slot >= 2
+                && span().is_some_and(|seconds| seconds >= self.node.profile.requeue_seconds))
+    }
+
+    /// Whether every entry of the map leaves a line: those of L7 and L8, up to v1.14, leave none.
+    fn entries_are_logged(&self) -> bool {
+        match self.node.profile.data_movement {
+            Worker::MoverPod => true,
+            Worker::InProcess | Worker::InProcessWithPausePod => false,
+        }
+    }
+
+    /// Whether the log rebuilds the whole map of slots, and has room in it as the objects have.
+    fn shows_room(&self, log: &LogEvidence) -> bool {
+        let entries = log
+            .entries
+            .values()
+            .filter(|entry| entry.kind.is_none_or(|kind| self.pool_has(kind)))
+            .count();
+        let limit: i64 = self.pools.iter().filter_map(|pool| pool.limit).sum();
+        log.is_whole()
+            && self.entries_are_logged()
+            && i64::try_from(entries).is_ok_and(|entries| entries < limit.max(1))
     }
 
     /// Tasks ask for a slot and are refused beside a free one: somebody holds it whom nothing names.
@@ -279,9 +338,13 @@ impl<'s> Traces<'_, '_, 's> {
         let (confidence, mut evidence, tries) = match looping {
             Some((log, loops)) if !loops.is_empty() => {
                 let (_, wait) = loops.first()?;
+                if self.shows_room(log) {
+                    return Some(self.contradiction(log, wait));
+                }
                 let long = wait.tries >= MANY_TRIES || wait.refused > 0;
+                let nothing_hides = self.entries_are_logged() && log.torn == 0;
                 (
-                    if long {
+                    if long && nothing_hides {
                         Confidence::Certain
                     } else {
                         Confidence::Likely
@@ -290,6 +353,7 @@ impl<'s> Traces<'_, '_, 's> {
                     Some(wait.tries),
                 )
             }
+            Some((log, _)) if self.shows_room(log) => return None,
             Some(_) | None => {
                 counted?;
                 (Confidence::Likely, Vec::new(), None)
@@ -311,6 +375,29 @@ impl<'s> Traces<'_, '_, 's> {
             ),
             evidence,
         })
+    }
+
+    /// Tasks ask and are not let in, and neither the objects nor the log from the start of the process show
+    /// who holds the slot.
+    fn contradiction(&self, log: &LogEvidence, wait: &WaitLoop) -> SlotCause {
+        SlotCause {
+            cause: "undetermined",
+            confidence: Confidence::Likely,
+            culprits: Vec::new(),
+            why: format!(
+                "the node-agent looks at the task, which asked {} for a slot and is not let in, though its log from the start of the process shows no entry that holds one",
+                words::count(wait.tries, "time")
+            ),
+            evidence: vec![
+                self.speaks(log),
+                self.loop_line(wait),
+                Evidence::derived(
+                    "candidates".to_owned(),
+                    "ghost-slot of an entry without a line, a lower limit in force, a step that fails after the try"
+                        .to_owned(),
+                ),
+            ],
+        }
     }
 
     /// How many tasks ask for a slot by the metrics, if any do.
@@ -366,6 +453,7 @@ impl<'s> Traces<'_, '_, 's> {
     }
 }
 
+pub(super) mod limits;
 pub(super) mod objects;
 mod worker;
 

@@ -28,6 +28,8 @@ pub(super) enum Mark {
     Refused,
     /// It gets the slot.
     Admitted,
+    /// It has the slot, and the write to InProgress fails: the data path is closed, and all begins anew.
+    NotMarked,
     /// A worker takes up a task: whatever it did before has ended.
     Taken,
     /// A worker begins a step that may wait.
@@ -52,8 +54,8 @@ pub(super) enum Mark {
 
 use Mark::{
     Admitted, AtSlot, Begins, ConfigWarning, Diagnosis, Ends, Enters, ForcedCancel, Leaves,
-    PassedOver, PrepareHalts, ProcessStart, ProgressNotWritten, Refused, ResumeFails, Stage, Taken,
-    Tries,
+    NotMarked, PassedOver, PrepareHalts, ProcessStart, ProgressNotWritten, Refused, ResumeFails,
+    Stage, Taken, Tries,
 };
 use TaskKind::{DataDownload, DataUpload, PodVolumeBackup, PodVolumeRestore};
 
@@ -303,6 +305,11 @@ const PARTS: &[Marker] = &[
         &[ForcedCancel],
     ),
     ("prepare will halt for this", None, &[PrepareHalts]),
+    (
+        "to InProgress, will data path close and retry",
+        None,
+        &[NotMarked, Ends],
+    ),
 ];
 
 /// Ends of "Failed to get <task> …" in a callback.

@@ -61,8 +61,28 @@ pub struct LogEvidence {
     /// What the process says of a configuration that is not as meant, in the order written; from the lines of
     /// its start, which are kept beyond lines that were left out.
     pub config_warnings: Vec<Note>,
+    /// Tasks that took a slot and whose write to InProgress failed: they give it back and ask again.
+    pub unmarked: BTreeMap<String, Note>,
+    /// What the log says of each task, kept after its entry is gone and after it was let in.
+    pub tasks: BTreeMap<String, LoggedTask>,
+    /// Lines that no whole log of one process holds: two that run into each other, and a start of a process that
+    /// is earlier than lines before it, as where logs of several agents were put together.
+    pub torn: usize,
     /// Whether more names occurred than are kept: then a name that is not there proves nothing.
     pub overflow: Overflow,
+}
+
+/// When a task was last seen in the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoggedTask {
+    /// Its kind, where a line tells.
+    pub kind: Option<TaskKind>,
+    /// When the agent last took it up, for whatever reason.
+    pub looked: Option<Timestamp>,
+    /// When it was last let in.
+    pub admitted: Option<Timestamp>,
+    /// When its entry was last removed; `None` if it is open or was never seen.
+    pub left: Option<Timestamp>,
 }
 
 /// Whether the start of the process is in the log.
@@ -275,6 +295,20 @@ impl LogEvidence {
         self.overflow == Overflow::No
             && (self.start == LogStart::Logged
                 || self.speaks_from.is_some_and(|speaks| speaks <= from))
+    }
+
+    /// Returns whether the log is that of the whole process, line by line, so that its entries are the map of slots.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.start == LogStart::Logged && self.torn == 0 && self.overflow == Overflow::No
+    }
+
+    /// Returns what the log says of a task.
+    #[must_use]
+    pub fn task(&self, task: &TaskRef) -> Option<&LoggedTask> {
+        self.tasks
+            .get(&task.name)
+            .filter(|logged| logged.kind.is_none_or(|kind| kind == task.kind))
     }
 
     /// Returns how many seconds before the end of the log a time was.

@@ -8,7 +8,7 @@ use super::marker::{Mark, marks};
 use super::subject::Subject;
 use super::{
     BlockingStep, Diagnosis, EndFailure, Entered, EntryStage, FailedEnd, LogEvidence, LogStart,
-    LoggedEntry, Note, Overflow, WaitLoop, WorkerStep,
+    LoggedEntry, LoggedTask, Note, Overflow, WaitLoop, WorkerStep,
 };
 use crate::capture::{LINES_LEFT_OUT, LogFile};
 use crate::snapshot::log_line::LogLine;
@@ -76,11 +76,19 @@ impl Reader {
         };
         let (only_kind, meanings) = marks(&line.message);
         if meanings.contains(&Mark::ProcessStart) {
+            let goes_back = matches!(
+                (line.time, self.found.speaks_to),
+                (Some(start), Some(before)) if start < before
+            );
             self.found = LogEvidence {
                 start: LogStart::Logged,
                 skipped: self.found.skipped,
+                torn: usize::from(goes_back),
                 ..LogEvidence::default()
             };
+        }
+        if runs_into_another(text) {
+            self.found.torn = self.found.torn.saturating_add(1);
         }
         self.place_line(line.time);
         self.found.lines = self.found.lines.saturating_add(1);
@@ -128,6 +136,7 @@ impl Reader {
             lines: old.lines,
             skipped: old.skipped,
             config_warnings: old.config_warnings,
+            torn: old.torn,
             overflow: old.overflow,
             ..LogEvidence::default()
         };
@@ -163,10 +172,31 @@ impl Reader {
             Mark::Tries => self.tries(line, subject),
             Mark::AtSlot => self.at_slot(line, subject),
             Mark::Refused => self.refused(line, subject),
-            Mark::Admitted | Mark::PassedOver => {
+            Mark::Admitted => {
+                if let Some(name) = subject.name() {
+                    self.found.waits.remove(name);
+                    if line.message.ends_with("marked as in progress") {
+                        self.found.unmarked.remove(name);
+                    }
+                }
+                self.task(subject, |task| {
+                    task.looked = line.time.or(task.looked);
+                    task.admitted = line.time.or(task.admitted);
+                });
+            }
+            Mark::PassedOver => {
                 if let Some(name) = subject.name() {
                     self.found.waits.remove(name);
                 }
+                self.task(subject, |task| task.looked = line.time.or(task.looked));
+            }
+            Mark::NotMarked => {
+                note_by_name(
+                    &mut self.found.unmarked,
+                    subject,
+                    line,
+                    &mut self.found.overflow,
+                );
             }
             Mark::Taken => self.taken(line, subject),
             Mark::Begins(step) => self.begins(step, line, subject),
@@ -220,6 +250,10 @@ impl Reader {
         }
         self.found.waits.remove(name);
         self.found.failed_ends.remove(name);
+        self.task(subject, |task| {
+            task.admitted = line.time.or(task.admitted);
+            task.left = None;
+        });
         let entry = LoggedEntry {
             kind: subject.kind,
             since: line.time,
@@ -253,6 +287,24 @@ impl Reader {
             return;
         }
         self.found.entries.remove(name);
+        self.task(subject, |task| task.left = line.time.or(task.left));
+    }
+
+    /// Notes something of a task.
+    fn task(&mut self, subject: &Subject<'_>, change: impl FnOnce(&mut LoggedTask)) {
+        let Some(name) = subject.name() else { return };
+        if !self.found.tasks.contains_key(name) {
+            put(
+                &mut self.found.tasks,
+                name,
+                LoggedTask::default(),
+                &mut self.found.overflow,
+            );
+        }
+        if let Some(task) = self.found.tasks.get_mut(name) {
+            task.kind = subject.kind.or(task.kind);
+            change(task);
+        }
     }
 
     fn stage(&mut self, stage: EntryStage, line: &LogLine<'_>, subject: &Subject<'_>) {
@@ -331,6 +383,7 @@ impl Reader {
     }
 
     fn taken(&mut self, line: &LogLine<'_>, subject: &Subject<'_>) {
+        self.task(subject, |task| task.looked = line.time.or(task.looked));
         let Some(kind) = subject.kind else { return };
         let worker = self.found.workers.entry(kind).or_default();
         worker.step = None;
@@ -425,6 +478,16 @@ fn is_mine(message: &str) -> bool {
         .trim_end_matches(')')
         .split_once(" (")
         .is_none_or(|(owner, this)| owner == this)
+}
+
+/// Whether a second line of logrus begins within a line, where one of them lost its end. In a value that is
+/// quoted, its quotes would be escaped.
+fn runs_into_another(text: &str) -> bool {
+    text.match_indices("time=\"2").any(|(at, _)| {
+        text.get(..at).is_some_and(|before| {
+            before.contains("msg=") && !before.ends_with(|last: char| last.is_whitespace())
+        })
+    })
 }
 
 fn put<T>(map: &mut BTreeMap<String, T>, name: &str, value: T, overflow: &mut Overflow) {

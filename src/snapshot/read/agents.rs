@@ -249,7 +249,13 @@ impl Notes {
             }
             return None;
         };
-        if let Some(gap) = log_faults::mostly_read_over(log, &evidence) {
+        for gap in [
+            log_faults::mostly_read_over(log, &evidence),
+            log_faults::torn(log, &evidence),
+        ]
+        .into_iter()
+        .flatten()
+        {
             self.gap(gap);
         }
         if let (LogStart::Missing | LogStart::BeforeAGap, Some(from)) =

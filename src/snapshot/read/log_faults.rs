@@ -42,3 +42,18 @@ pub(super) fn mostly_read_over(log: &LogFile, evidence: &LogEvidence) -> Option<
         )
     })
 }
+
+/// Finds lines that no whole log of one process holds.
+pub(super) fn torn(log: &LogFile, evidence: &LogEvidence) -> Option<Gap> {
+    (evidence.torn > 0).then(|| {
+        Gap::new(
+            "log",
+            GapReason::Malformed,
+            &format!(
+                "log of {}/{} is not whole: lines run into each other, or a start is earlier than lines before it",
+                log.namespace, log.pod
+            ),
+            "what it does not show may have happened, and nothing that it shows is certain",
+        )
+    })
+}

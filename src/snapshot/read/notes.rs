@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::super::{Condition, Gap, GapReason, ResourceKind};
 use super::decode_error::{best_effort_identity, field_of, path_of_error, words_of};
+use super::now::LogEnd;
 use super::wire::{ConditionWire, List, Loose, Meta, Obj, Text, Wire};
 use crate::capture::{Capture, Item};
 use crate::velero::parse_go_duration;
@@ -83,6 +84,7 @@ pub(super) struct Notes {
     faults: BTreeMap<Fault, BTreeMap<String, String>>,
     gaps: BTreeSet<Gap>,
     newest: Option<Timestamp>,
+    log_ends: Vec<LogEnd>,
     damaged: BTreeSet<(ResourceKind, Option<String>)>,
 }
 
@@ -93,6 +95,7 @@ impl Notes {
             faults: BTreeMap::new(),
             gaps: BTreeSet::new(),
             newest: None,
+            log_ends: Vec::new(),
             damaged: BTreeSet::new(),
         }
     }
@@ -193,6 +196,16 @@ impl Notes {
     /// Returns the newest time that counts for "now".
     pub(super) const fn newest(&self) -> Option<Timestamp> {
         self.newest
+    }
+
+    /// Keeps how a log ends, for "now".
+    pub(super) fn log_ends(&mut self, end: LogEnd) {
+        self.log_ends.push(end);
+    }
+
+    /// Takes the ends of the logs.
+    pub(super) fn take_log_ends(&mut self) -> Vec<LogEnd> {
+        std::mem::take(&mut self.log_ends)
     }
 
     /// Counts a time for "now".

@@ -99,9 +99,11 @@ fn number_after(message: &str, marker: &str) -> Option<i64> {
     rest.get(..end)?.parse().ok()
 }
 
-/// Returns the time of the last line that has one.
-pub(super) fn last_time(body: &str) -> Option<Timestamp> {
-    body.lines()
+/// Returns the time of the last line that has one, and that of the one before it.
+pub(super) fn last_times(body: &str) -> (Option<Timestamp>, Option<Timestamp>) {
+    let mut times = body
+        .lines()
         .rev()
-        .find_map(|line| LogLine::parse(line).and_then(|line| line.time))
+        .filter_map(|line| LogLine::parse(line).and_then(|line| line.time));
+    (times.next(), times.next())
 }

@@ -1,5 +1,5 @@
 use crate::capture::{Capture, Cut, LogFile, MetricsPage, NowFrom, Previous, SourceType};
-use crate::diagnose::{Confidence, EvidenceKind, Finding, FindingId, diagnose};
+use crate::diagnose::{Confidence, Diagnosis, EvidenceKind, Finding, FindingId, Verdict, diagnose};
 use crate::replay::{ReplayOptions, replay};
 use crate::snapshot::{ReadOptions, read};
 use crate::testing::{NS, agent, ago, completed, mover, node, now, prepared};
@@ -41,16 +41,32 @@ fn metrics(seconds_ago: i64, active: i64, longest: i64, requeued: i64) -> Metric
 
 /// A DataUpload that has been Prepared for an hour beside a free slot; another ended two hours ago.
 fn found(log: Option<String>, metrics: Vec<MetricsPage>) -> Finding {
-    let mut capture = Capture::from_objects([
+    let diagnosis = diagnosed(log, metrics, NowFrom::Server, &[]);
+    stuck(&diagnosis).unwrap().clone()
+}
+
+fn stuck(diagnosis: &Diagnosis) -> Option<&Finding> {
+    let mut findings = diagnosis.findings.iter();
+    findings.find(|finding| finding.id == FindingId::PreparedStuck)
+}
+
+fn diagnosed(
+    log: Option<String>,
+    metrics: Vec<MetricsPage>,
+    now_from: NowFrom,
+    more: &[serde_json::Value],
+) -> Diagnosis {
+    let objects = [
         node("node-a", &serde_json::json!({})),
         agent("node-a", "v1.17.2", STARTED, &[]),
         prepared("du-1", "node-a", 3600),
         mover("du-1", "node-a", 3610),
         completed("du-old", "node-a", 9000, 7200),
-    ]);
+    ];
+    let mut capture = Capture::from_objects(objects.into_iter().chain(more.iter().cloned()));
     capture.manifest.source = SourceType::Cluster;
     capture.manifest.taken_at = Some(now());
-    capture.manifest.now_from = NowFrom::Server;
+    capture.manifest.now_from = now_from;
     capture.metrics = metrics;
     capture.logs = log
         .map(|body| LogFile {
@@ -71,11 +87,7 @@ fn found(log: Option<String>, metrics: Vec<MetricsPage>) -> Finding {
         },
     );
     let replay = replay(&snapshot, ReplayOptions::default());
-    let findings = diagnose(&snapshot, &replay).findings;
-    findings
-        .into_iter()
-        .find(|finding| finding.id == FindingId::PreparedStuck)
-        .unwrap()
+    diagnose(&snapshot, &replay)
 }
 
 fn blockers(finding: &Finding) -> Vec<&str> {
@@ -138,7 +150,8 @@ fn a_loop_that_ended_long_before_the_log_does_is_no_sign_of_a_ghost() {
             "du-1",
         )
     };
-    let alive = start() + &looped(60) + &looped(20) + &looped(15);
+    // Of a rotated log: what it does not show may have been before.
+    let alive = looped(60) + &looped(20) + &looped(15);
     let finding = found(Some(alive), Vec::new());
     assert_eq!(
         (finding.cause, finding.confidence),
@@ -227,5 +240,196 @@ fn a_worker_that_is_blocked_for_less_than_the_threshold_is_not_the_whole_cause()
     assert_eq!(
         (finding.cause, finding.confidence),
         (Some("worker-blocked"), Confidence::Likely)
+    );
+}
+
+fn tries(seconds: impl IntoIterator<Item = i64>) -> String {
+    seconds
+        .into_iter()
+        .map(|seconds| {
+            line(
+                seconds,
+                "Data upload is prepared and should be processed by node-a (node-a)",
+                "du-1",
+            ) + &line(
+                seconds,
+                "Exposed snapshot is ready and creating data path routine",
+                "du-1",
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_task_that_the_log_lets_in_after_the_objects_were_read_is_no_finding() {
+    let admitted = start()
+        + &tries([60, 55, 50, 20, 15])
+        + &line(2, "MicroServiceBR is initialized", "du-1")
+        + &line(2, "Init cancelable dataUpload", "du-1");
+    let finished =
+        admitted.clone() + &line(1, "Complete callback on data path pod termination", "du-1");
+    for log in [admitted, finished] {
+        let diagnosis = diagnosed(Some(log), Vec::new(), NowFrom::Server, &[]);
+        assert_eq!(stuck(&diagnosis), None);
+        assert_eq!(diagnosis.verdict, Verdict::Unknown);
+        let why = diagnosis.inconclusive.join("; ");
+        assert!(why.contains("newer than the objects"), "{why}");
+    }
+}
+
+#[test]
+fn a_task_that_was_let_in_and_asked_before_is_not_one_that_nobody_looks_at() {
+    // Let in half an hour ago, after the slot became spare, and not heard of since.
+    let log = start()
+        + &tries([1830, 1825])
+        + &line(1820, "MicroServiceBR is initialized", "du-1")
+        + &line(1800, "MicroServiceBR is closed", "du-1")
+        + &line(10, "Reconcile du-9", "du-9");
+    assert_eq!(found(Some(log), Vec::new()).cause, Some("undetermined"));
+}
+
+#[test]
+fn a_write_to_in_progress_that_fails_is_named_and_is_no_lost_event() {
+    let write = |seconds: i64| {
+        tries([seconds])
+            + &line(seconds, "MicroServiceBR is initialized", "du-1")
+            + &line(seconds, "Init cancelable dataUpload du-1", "du-1")
+            + &line(
+                seconds,
+                "Failed to update dataupload du-1 to InProgress, will data path close and retry",
+                "du-1",
+            )
+            + &line(seconds, "MicroServiceBR is closed", "du-1")
+    };
+    let finding = found(
+        Some(start() + &write(20) + &write(15) + &write(10)),
+        Vec::new(),
+    );
+    assert_eq!(finding.cause, Some("undetermined"));
+    assert!(
+        finding.summary.contains("the write to InProgress fails"),
+        "{}",
+        finding.summary
+    );
+    // It was once so, and the task was marked.
+    let mended = start()
+        + &write(3000)
+        + &tries([2995])
+        + &line(2995, "Data upload is marked as in progress", "du-1")
+        + &line(10, "Reconcile du-9", "du-9");
+    let finding = found(Some(mended), Vec::new());
+    assert!(!finding.summary.contains("the write to InProgress fails"));
+}
+
+#[test]
+fn a_log_of_files_that_ends_long_before_now_makes_nothing_certain_and_is_told() {
+    let log = start() + &enters(9000, "du-old") + &line(2300, "Reconcile du-9", "du-9");
+    let of_files = diagnosed(Some(log.clone()), Vec::new(), NowFrom::Flag, &[]);
+    let finding = stuck(&of_files).unwrap();
+    assert_eq!(
+        (finding.cause, finding.confidence),
+        (Some("ghost-slot"), Confidence::Likely)
+    );
+    assert!(
+        finding.summary.contains("as of the end of its log, 38m"),
+        "{}",
+        finding.summary
+    );
+    assert!(
+        of_files
+            .gaps
+            .iter()
+            .any(|gap| gap.message.contains("38m20s before now")
+                || gap.message.contains("38m before now"))
+    );
+    // Of a cluster it was read to its end: the agent wrote nothing.
+    let live = diagnosed(Some(log), Vec::new(), NowFrom::Server, &[]);
+    assert_eq!(stuck(&live).unwrap().confidence, Confidence::Certain);
+    assert!(
+        !live
+            .gaps
+            .iter()
+            .any(|gap| gap.message.contains("before now"))
+    );
+}
+
+#[test]
+fn a_refusal_that_a_whole_log_without_any_entry_contradicts_is_undetermined() {
+    let ended = start()
+        + &enters(9000, "du-old")
+        + &line(
+            7200,
+            "Complete callback on data path pod termination",
+            "du-old",
+        )
+        + &tries([60, 55, 50, 20, 15]);
+    let finding = found(Some(ended), Vec::new());
+    assert_eq!(finding.cause, Some("undetermined"));
+    assert!(
+        finding.summary.contains("shows no entry that holds one"),
+        "{}",
+        finding.summary
+    );
+}
+
+#[test]
+fn one_try_at_the_very_end_is_not_refused() {
+    let one = line(4000, "Reconcile du-9", "du-9") + &tries([4]);
+    assert_eq!(found(Some(one), Vec::new()).cause, Some("undetermined"));
+    let two = line(4000, "Reconcile du-9", "du-9") + &tries([9, 4]);
+    assert_eq!(found(Some(two), Vec::new()).cause, Some("ghost-slot"));
+}
+
+#[test]
+fn a_mover_pod_whose_entry_the_log_shows_removed_or_never_made_is_no_ghost() {
+    let orphan = [mover("du-old", "node-a", 9010)];
+    let of = |log: String| {
+        let diagnosis = diagnosed(Some(log), Vec::new(), NowFrom::Server, &orphan);
+        let finding = stuck(&diagnosis).unwrap();
+        (finding.cause, finding.confidence)
+    };
+    let tail = line(4000, "Exposing CSI snapshot", "du-2") + &line(10, "some other line", "du-9");
+    let open = of(start() + &enters(9000, "du-old") + &tail);
+    assert_eq!(open, (Some("ghost-slot"), Confidence::Certain));
+    let removed = line(
+        7200,
+        "Complete callback on data path pod termination",
+        "du-old",
+    );
+    let ended = of(start() + &enters(9000, "du-old") + &removed + &tail);
+    assert_eq!(ended, (Some("worker-blocked"), Confidence::Certain));
+    let never = of(start() + &tail);
+    assert_eq!(never, (Some("worker-blocked"), Confidence::Certain));
+}
+
+#[test]
+fn lines_that_run_into_each_other_leave_nothing_certain() {
+    let glued = enters(9000, "du-old").trim_end().to_owned()
+        + &line(
+            7200,
+            "Complete callback on data path pod termination",
+            "du-old",
+        );
+    let log = start() + &glued + &line(10, "Reconcile du-9", "du-9");
+    let finding = found(Some(log), Vec::new());
+    assert_ne!(finding.confidence, Confidence::Certain);
+}
+
+#[test]
+fn a_worker_of_which_the_log_shows_no_line_is_at_most_possibly_blocked() {
+    let others: String = [3500, 1800, 10]
+        .into_iter()
+        .map(|seconds| line(seconds, "Reconcile dd-9", "dd-9"))
+        .collect::<String>()
+        .replace(
+            "controller=dataupload dataupload=",
+            "controller=datadownload datadownload=",
+        );
+    let finding = found(Some(start() + &others), Vec::new());
+    assert_ne!(finding.cause, Some("lost-reconcile"));
+    assert!(
+        finding.confidence <= Confidence::Possible,
+        "{:?}",
+        finding.confidence
     );
 }

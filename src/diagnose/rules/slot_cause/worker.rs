@@ -159,7 +159,14 @@ impl Traces<'_, '_, '_> {
         }
         Some(SlotCause {
             cause: "worker-blocked",
-            confidence: Confidence::Likely,
+            // A worker of which the log never shows a line need not have had anything to do.
+            confidence: if self.kinds().iter().all(|kind| {
+                log.is_some_and(|log| log.workers.get(kind).is_some_and(|w| w.last.is_some()))
+            }) {
+                Confidence::Likely
+            } else {
+                Confidence::Possible
+            },
             culprits: Vec::new(),
             why: "the node-agent works and its worker for these tasks has not looked at one since: it is blocked"
                 .to_owned(),
@@ -200,17 +207,19 @@ impl Traces<'_, '_, '_> {
     fn would_show_tries(&self, log: &LogEvidence) -> bool {
         let speaks_on = log
             .before_end(self.since)
-            .is_some_and(|seconds| seconds >= self.case.threshold());
+            .is_some_and(|seconds| seconds >= self.case.threshold())
+            && log.torn == 0;
         let workers_write = log
             .workers
             .values()
             .filter_map(|worker| worker.last)
             .any(|last| last > self.since);
         let no_try = self.waiting().all(|task| {
-            log.waits
-                .get(&task.name)
-                .and_then(|wait| wait.last)
-                .is_none_or(|last| last < self.since)
+            let looked = log
+                .task(task)
+                .and_then(|logged| logged.looked.max(logged.admitted).max(logged.left));
+            let tried = log.waits.get(&task.name).and_then(|wait| wait.last);
+            looked.max(tried).is_none_or(|last| last < self.since)
         });
         log.speaks_since(self.since) && speaks_on && workers_write && no_try
     }

@@ -427,6 +427,31 @@ fn now_is_the_flag_then_the_capture_then_the_newest_time_that_has_passed() {
 }
 
 #[test]
+fn one_line_of_a_log_far_ahead_of_all_else_does_not_count_for_now() {
+    let of = |body: &str| {
+        let mut capture = Capture::from_objects(all());
+        capture.logs = vec![LogFile {
+            namespace: "velero".to_owned(),
+            pod: "node-agent-x".to_owned(),
+            container: "node-agent".to_owned(),
+            previous: Previous::No,
+            cut: Cut::Whole,
+            body: body.to_owned(),
+        }];
+        read(&capture, &options())
+    };
+    let line = |at: &str| format!("time=\"{at}\" level=info msg=\"hello\"\n");
+    let sound = line("2026-01-01T10:06:00Z");
+    assert_eq!(of(&sound).taken_at, time("2026-01-01T10:06:00Z"));
+    let future = of(&(sound.clone() + &line("2099-01-01T00:00:00Z")));
+    assert_eq!(future.taken_at, time("2026-01-01T10:05:00Z"));
+    assert!(gaps(&future, "log").contains("more than a day after"));
+    // JSON without a level is another program's.
+    let foreign = of(&(sound + "{\"time\":\"2026-01-01T10:30:00Z\",\"msg\":\"other\"}\n"));
+    assert_eq!(foreign.taken_at, time("2026-01-01T10:06:00Z"));
+}
+
+#[test]
 fn without_any_time_now_is_a_gap() {
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}});
     let snapshot = snapshot_of([node]);
