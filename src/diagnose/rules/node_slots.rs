@@ -251,6 +251,24 @@ fn queue(case: &Case<'_, '_>, node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> Fin
             Confidence::Likely
         }
     };
+    // A data path that was not resumed holds no slot of the present process.
+    let not_resumed: Vec<Evidence> = node
+        .agent
+        .and_then(|agent| Some((agent, agent.evidence.as_ref()?)))
+        .into_iter()
+        .flat_map(|(agent, log)| {
+            let notes = holders
+                .iter()
+                .filter_map(|holder| log.failed_resumes.get(&holder.name));
+            notes.map(move |note| words::log_line(agent, note))
+        })
+        .take(words::EVIDENCE_SHOWN)
+        .collect();
+    let confidence = if not_resumed.is_empty() {
+        confidence
+    } else {
+        Confidence::Possible
+    };
     let mut finding = Finding::new(
         FindingId::SlotQueue,
         Severity::Info,
@@ -272,6 +290,7 @@ fn queue(case: &Case<'_, '_>, node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> Fin
     );
     finding.deadline = case.earliest_deadline(&waiting);
     finding.evidence = evidence(node, pools);
+    finding.evidence.extend(not_resumed);
     finding.tasks = waiting;
     finding
 }

@@ -522,3 +522,76 @@ fn note(line: &LogLine<'_>) -> Note {
 fn short(text: &str) -> String {
     text.chars().take(NOTE_LENGTH).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Cut, Previous};
+    use crate::velero::TaskKind;
+
+    fn line(time: &str, message: &str) -> String {
+        format!(
+            "time=\"2026-01-02T03:{time}Z\" level=info msg=\"{message}\" controller=dataupload dataupload=velero/du-1\n"
+        )
+    }
+
+    fn found(body: &str) -> LogEvidence {
+        let log = LogFile {
+            namespace: "velero".to_owned(),
+            pod: "node-agent-x".to_owned(),
+            container: "node-agent".to_owned(),
+            previous: Previous::No,
+            cut: Cut::Whole,
+            body: body.to_owned(),
+        };
+        read(&log, None).unwrap()
+    }
+
+    const START: &str = "Starting Velero node-agent server v1.17.2 (01)";
+
+    #[test]
+    fn when_a_task_was_looked_at_let_in_and_left_is_kept_after_its_entry_is_gone() {
+        let at = |time: &str| format!("2026-01-02T03:{time}Z").parse().ok();
+        let body = line("00:00", START)
+            + &line(
+                "01:00",
+                "Data upload is prepared and should be processed by a (a)",
+            )
+            + &line("01:01", "MicroServiceBR is initialized")
+            + &line("01:02", "Init cancelable dataUpload");
+        let open = found(&body).tasks.remove("du-1").unwrap();
+        assert_eq!((open.admitted, open.left), (at("01:02"), None));
+        let ended = body + &line("09:00", "Complete callback on data path pod termination");
+        let found = found(&ended);
+        assert!(found.waits.is_empty() && found.entries.is_empty());
+        let task = found.tasks.get("du-1").unwrap();
+        assert_eq!(task.kind, Some(TaskKind::DataUpload));
+        assert_eq!(
+            (task.looked, task.admitted, task.left),
+            (at("01:02"), at("01:02"), at("09:00"))
+        );
+    }
+
+    #[test]
+    fn a_write_to_in_progress_that_fails_is_kept_until_one_succeeds() {
+        let fails = line(
+            "01:00",
+            "Failed to update dataupload du-1 to InProgress, will data path close and retry",
+        );
+        assert_eq!(found(&fails).unmarked.len(), 1);
+        let marked = fails + &line("02:00", "Data upload is marked as in progress");
+        assert!(found(&marked).unmarked.is_empty());
+    }
+
+    #[test]
+    fn a_log_of_two_agents_and_one_with_lines_that_run_into_each_other_are_not_whole() {
+        let whole = line("00:00", START) + &line("05:00", "hello time=2 msg=x");
+        assert!(found(&whole).is_whole());
+        let two = whole.clone() + &line("01:00", START) + &line("02:00", "x");
+        assert!(!found(&two).is_whole());
+        let later = whole.clone() + &line("06:00", START);
+        assert!(found(&later).is_whole());
+        let glued = whole + line("06:00", "x").trim_end() + &line("06:01", "y");
+        assert_eq!(found(&glued).torn, 1);
+    }
+}

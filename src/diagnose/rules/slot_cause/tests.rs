@@ -433,3 +433,25 @@ fn a_worker_of_which_the_log_shows_no_line_is_at_most_possibly_blocked() {
         finding.confidence
     );
 }
+
+#[test]
+fn a_queue_behind_a_holder_that_was_not_resumed_is_only_possible() {
+    let mut holder = crate::testing::in_progress("du-run", "node-a", 7200);
+    holder["status"]["progress"] = serde_json::json!({"totalBytes": 100, "bytesDone": 50});
+    let more = [holder, mover("du-run", "node-a", 7210)];
+    let of = |log: String| {
+        let diagnosis = diagnosed(Some(log), Vec::new(), NowFrom::Server, &more);
+        let mut findings = diagnosis.findings.iter();
+        let queue = findings.find(|finding| finding.id == FindingId::SlotQueue);
+        queue.map(|queue| queue.confidence)
+    };
+    let sound = of(start());
+    assert!(sound.is_some_and(|confidence| confidence > Confidence::Possible));
+    let failed = line(
+        90,
+        "Failed to resume data path for du-run, have to cancel it",
+        "du-run",
+    );
+    let failed = of(start() + &failed);
+    assert!(failed.is_none_or(|confidence| confidence == Confidence::Possible));
+}

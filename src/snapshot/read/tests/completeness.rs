@@ -2,7 +2,7 @@
 
 use super::objects::*;
 use super::*;
-use crate::capture::{Listing, Manifest, Outcome, Problem, Scope};
+use crate::capture::{Cut, Listing, Manifest, Outcome, Problem, Scope};
 
 /// A capture of a cluster: each listing has the objects of its resource.
 fn cluster(listings: Vec<(ResourceKind, Scope, Result<Vec<Value>, GapReason>)>) -> Capture {
