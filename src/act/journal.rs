@@ -61,7 +61,7 @@ impl Journal {
     }
 
     /// Writes down what the user should know afterwards too.
-    pub(super) fn warn(&self, what: String) {
+    pub(crate) fn warn(&self, what: String) {
         self.seen.borrow_mut().warnings.push(what);
     }
 

@@ -27,4 +27,4 @@ pub use journal::Journal;
 pub use rights::{Rights, ask_rights, right_words};
 pub use run::{Run, Settings};
 pub use save_log::{SaveError, SaveTo};
-pub use stale::stale;
+pub use stale::{StillValid, still_valid};

@@ -11,10 +11,11 @@ use super::journal::{Journal, may_have_changed};
 use super::rights::Rights;
 use super::save_log::{SaveError, SaveTo, save_log};
 use super::send::send;
+use super::stale::stale_node;
 use super::watch::Settled;
 use crate::capture::{AgentPod, Capture, Restarted};
 use crate::collect::cluster::{Cluster, CollectOptions, Traces};
-use crate::collect::kubectl_compat::Progress;
+use crate::collect::kubectl_compat::{Progress, error_text};
 use crate::plan::{
     FollowUps, NodePlan, Plan, PlanAction, Precondition, RightNeed, Step, StepKind, StepResult,
     trail,
@@ -55,6 +56,8 @@ pub struct Run<'r> {
     pub base: &'r Capture,
     /// What was seen in it.
     pub before: &'r Snapshot,
+    /// Plans the restart of a node anew: before each node but the first, since the ones before take their time.
+    pub replan: &'r dyn Fn(&Snapshot, &str) -> Result<Plan, String>,
     /// How.
     pub settings: &'r Settings,
     /// Which rights there are.
@@ -99,7 +102,17 @@ impl Run<'_> {
         let steps = self.plan.executable();
         let batches = batches(self.plan.action, steps);
         let mut rest = batches.iter();
-        for batch in rest.by_ref() {
+        for (place, batch) in rest.by_ref().enumerate() {
+            if place > 0
+                && let Some(change) = self.changed_since(batch).await
+            {
+                let node = batch.node.unwrap_or("the next one");
+                self.warn(format!(
+                    "stopped before {node}, of which the plan is out of date: {change}"
+                ));
+                self.leave(batch);
+                break;
+            }
             if let Err(error) = self.save(batch).await {
                 self.leave(batch);
                 rest.for_each(|batch| self.leave(batch));
@@ -111,6 +124,29 @@ impl Run<'_> {
         }
         rest.for_each(|batch| self.leave(batch));
         Ok(())
+    }
+
+    /// Reads again, and returns what has changed about a node since the plan was shown.
+    async fn changed_since(&self, batch: &Batch<'_>) -> Option<String> {
+        let node = batch.node?;
+        let capture = self
+            .cluster
+            .collect_again(
+                self.base,
+                &self.plan.namespace,
+                &self.settings.collect,
+                &|_: &str| {},
+            )
+            .await;
+        let capture = match capture {
+            Ok(capture) => capture,
+            Err(error) => return Some(error_text(&error)),
+        };
+        self.journal.set_clock(capture.manifest.taken_at);
+        match (self.replan)(&self.read(&capture), node) {
+            Ok(fresh) => stale_node(self.plan, &fresh, node),
+            Err(why) => Some(why),
+        }
     }
 
     /// Writes down that the steps of a batch were not tried.

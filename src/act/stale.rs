@@ -1,28 +1,71 @@
 //! Whether what a plan was shown for is still so.
 
-use crate::plan::Plan;
+use std::collections::BTreeSet;
+
+use crate::plan::{Plan, PlanAction, Step};
+use crate::velero::TaskRef;
+
+/// What is left of a plan that was shown.
+#[derive(Clone, Debug)]
+pub struct StillValid {
+    /// The plan, without the steps that are out of date.
+    pub plan: Plan,
+    /// What was dropped, and why, one clause each.
+    pub left_alone: Vec<String>,
+}
+
+/// Returns what is left of the plan that was shown, by one made from a newer reading. A nudge loses the tasks
+/// that do not need it any more; a restart goes on as it was shown, or not at all.
+///
+/// # Errors
+///
+/// What has changed that the user has not agreed to, or that nothing is left.
+pub fn still_valid(shown: &Plan, fresh: &Plan) -> Result<StillValid, String> {
+    if shown.action == PlanAction::Restart {
+        return match stale(shown, fresh) {
+            Some(change) => Err(change),
+            None => Ok(StillValid {
+                plan: shown.clone(),
+                left_alone: Vec::new(),
+            }),
+        };
+    }
+    let (kept, gone): (Vec<&Step>, Vec<&Step>) = shown
+        .executable()
+        .iter()
+        .partition(|step| fresh.executable().contains(step));
+    if gone.is_empty() || kept.is_empty() {
+        return match stale(shown, fresh) {
+            Some(change) => Err(change),
+            None => Ok(StillValid {
+                plan: shown.clone(),
+                left_alone: Vec::new(),
+            }),
+        };
+    }
+    let dropped: BTreeSet<&TaskRef> = gone.iter().filter_map(|step| step.task()).collect();
+    let left_alone = gone.iter().map(|step| dropped_words(step, fresh)).collect();
+    let mut plan = shown.clone();
+    plan.steps
+        .retain(|step| step.task().is_none_or(|task| !dropped.contains(task)));
+    plan.targets.retain(|task| !dropped.contains(task));
+    plan.effects
+        .retain(|effect| !dropped.contains(&effect.task));
+    for expected in &mut plan.expected {
+        expected.tasks.retain(|task| !dropped.contains(task));
+        expected.at_least = expected.at_least.min(expected.tasks.len());
+    }
+    plan.expected.retain(|expected| !expected.tasks.is_empty());
+    Ok(StillValid { plan, left_alone })
+}
 
 /// Returns what has changed between the plan that was shown and one made from a newer reading, if anything did
 /// that the user has not agreed to.
-#[must_use]
-pub fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
+fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
     for step in shown.executable() {
-        if fresh.executable().contains(step) {
-            continue;
+        if !fresh.executable().contains(step) {
+            return Some(dropped_words(step, fresh));
         }
-        let object = step
-            .object()
-            .map_or_else(|| "an object".to_owned(), |object| object.to_string());
-        return Some(
-            match fresh
-                .refusals
-                .iter()
-                .find(|refusal| refusal.node == step.node)
-            {
-                Some(refusal) => format!("{object}: {}", refusal.reason),
-                None => format!("{object} is gone, has changed, or no longer needs it"),
-            },
-        );
     }
     if fresh.verdict() != shown.verdict() {
         let reason = fresh
@@ -33,6 +76,39 @@ pub fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
             });
         return Some(reason.to_owned());
     }
+    lost_too(shown, fresh)
+}
+
+/// Returns what has changed about the restart of one node, if anything did that the user has not agreed to.
+/// `fresh` is a plan for that node alone.
+#[must_use]
+pub(super) fn stale_node(shown: &Plan, fresh: &Plan, node: &str) -> Option<String> {
+    let gone = shown
+        .executable()
+        .iter()
+        .filter(|step| step.node.as_deref() == Some(node))
+        .find(|step| !fresh.executable().contains(step));
+    match gone {
+        Some(step) => Some(dropped_words(step, fresh)),
+        None => lost_too(shown, fresh),
+    }
+}
+
+fn dropped_words(step: &Step, fresh: &Plan) -> String {
+    let object = step
+        .object()
+        .map_or_else(|| "an object".to_owned(), |object| object.to_string());
+    let refusal = fresh
+        .refusals
+        .iter()
+        .find(|refusal| refusal.node == step.node);
+    match refusal {
+        Some(refusal) => format!("{object}: {}", refusal.reason),
+        None => format!("{object} is gone, has changed, or no longer needs it"),
+    }
+}
+
+fn lost_too(shown: &Plan, fresh: &Plan) -> Option<String> {
     let lost = fresh
         .losses()
         .find(|loss| !shown.losses().any(|known| known.task == loss.task));

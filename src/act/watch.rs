@@ -13,7 +13,7 @@ use crate::collect::kubectl_compat::error_text;
 use crate::diagnose::diagnose;
 use crate::plan::{
     Achieved, Ending, Known, NodeResult, Observation, Outcome, Precondition, RestartStage, Step,
-    StepKind, TaskResult, TaskState, follow_up, judge, observe,
+    StepKind, TaskOutcome, TaskResult, TaskState, follow_up, follow_up_open, judge, observe,
 };
 use crate::replay::{ReplayOptions, replay};
 use crate::snapshot::{NodeAgent, ReadOptions, Snapshot, read};
@@ -121,14 +121,13 @@ impl Run<'_> {
             .await
             .map_err(|error| error_text(&error))?;
         self.journal.set_clock(capture.manifest.taken_at);
+        // Logs of the reading before say nothing of what came after.
+        capture.logs.clear();
         let snapshot = self.read(&capture);
         let wanted = self.wanted_logs(&snapshot, batch, told.logs);
         if wanted.is_empty() {
             return Ok(snapshot);
         }
-        capture
-            .logs
-            .retain(|log| wanted.iter().all(|agent| agent.pod != log.pod));
         let problems = capture.problems.len();
         self.cluster
             .add_logs(&mut capture, &wanted, &options, began.elapsed(), &quiet)
@@ -145,7 +144,7 @@ impl Run<'_> {
         Ok(self.read(&capture))
     }
 
-    fn read(&self, capture: &Capture) -> Snapshot {
+    pub(super) fn read(&self, capture: &Capture) -> Snapshot {
         read(
             capture,
             &ReadOptions {
@@ -160,10 +159,12 @@ impl Run<'_> {
             (Traces::Never, _) | (Traces::Auto, Logs::Forbidden) => return Vec::new(),
             (Traces::Auto, Logs::Readable) => {}
         }
+        // What has no node may be taken up by any agent.
+        let anywhere = self.plan.effects.iter().any(|effect| effect.node.is_none());
         let concerns = |agent: &&NodeAgent| {
             agent.node().is_some_and(|node| match batch.node {
                 Some(only) => node == only,
-                None => self.plan.node(node).is_some(),
+                None => anywhere || self.plan.node(node).is_some(),
             })
         };
         snapshot
@@ -200,6 +201,7 @@ impl Run<'_> {
         let seen = observe(self.plan, snapshot, &replayed, since);
         self.tell_phases(&seen, told);
         self.journal.add_look(seen.clone());
+        let mut is_open = false;
         if let Some(node) = batch.node {
             if self.mark_replacement(snapshot, batch, node).await == Marked::TooOld {
                 told.marks_too_old += 1;
@@ -215,6 +217,9 @@ impl Run<'_> {
                 .filter(|step| step.node.as_deref() == Some(node))
                 .collect();
             self.follow_up(&due).await;
+            is_open = follow_up_open(self.plan, known)
+                .iter()
+                .any(|follow_up| follow_up.node == node);
         }
         let outcome = judge(self.plan, &self.journal.observations());
         self.tell_stages(&outcome, batch, told);
@@ -224,7 +229,7 @@ impl Run<'_> {
                 matches!(step.kind, StepKind::MarkReplacement { .. })
                     && !self.journal.has_marked(step)
             });
-        if marks_are_due {
+        if marks_are_due || is_open {
             return Settled::No;
         }
         self.settled(&outcome, batch, since, seen.at)
@@ -328,7 +333,9 @@ impl Run<'_> {
             .map(|expected| expected.within_seconds)
             .max();
         let waited = within.is_some_and(|within| now.as_second() - since.as_second() > within);
-        let is_settled = |result: TaskResult| match result {
+        let is_settled = |task: &TaskOutcome| match task.result {
+            // The end is what was asked for, and the next look may show it.
+            TaskResult::Moved if task.is_canceling() => false,
             TaskResult::Moved | TaskResult::Ended | TaskResult::Gone | TaskResult::RefusedSlot => {
                 true
             }
@@ -340,7 +347,7 @@ impl Run<'_> {
             .tasks
             .iter()
             .filter(|task| self.plan.targets.contains(&task.task));
-        if targets.clone().next().is_some() && targets.map(|task| task.result).all(is_settled) {
+        if targets.clone().next().is_some() && targets.into_iter().all(is_settled) {
             Settled::Yes
         } else {
             Settled::No

@@ -8,16 +8,16 @@ use crate::render::printable;
 /// Whether somebody can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Person {
-    /// Standard input is a terminal.
+    /// Standard input and standard error, where the question goes, are terminals.
     AtTerminal,
-    /// It is not.
+    /// One of them is not: nobody would answer, or see the question.
     Absent,
 }
 
 impl Person {
-    /// Looks at standard input.
+    /// Looks at standard input and standard error.
     pub(crate) fn of_process() -> Self {
-        if io::stdin().is_terminal() {
+        if io::stdin().is_terminal() && io::stderr().is_terminal() {
             Self::AtTerminal
         } else {
             Self::Absent

@@ -9,7 +9,7 @@ use super::model::{
 use super::select::NotSelected;
 use super::step::{Precondition, StepKind};
 use super::trail::{EVENT_NUDGE, EVENT_RESTART, restarted};
-use super::{FollowUps, Known, Override, Wishes};
+use super::{FollowUps, Intent, Known, Override, Wishes};
 use crate::diagnose::near::nearest;
 use crate::diagnose::{Finding, FindingId, paste};
 use crate::snapshot::{Mark, MarkKind, Pod, SourceType};
@@ -99,12 +99,15 @@ pub(super) fn begin(known: Known<'_, '_>, action: PlanAction, wishes: &Wishes) -
         force: wishes.force,
     };
     if plan.source == SourceType::Files {
-        plan.refusals.push(refusal(
-            RefusalCode::Offline,
-            Override::Never,
-            "the input is files: this is what would be done, and there is no cluster to do it on"
-                .to_owned(),
-        ));
+        // A plan that is shown and no more needs no cluster.
+        if wishes.intent == Intent::CarryOut {
+            plan.refusals.push(refusal(
+                RefusalCode::Offline,
+                Override::Never,
+                "the input is files: this is what would be done, and there is no cluster to do it on"
+                    .to_owned(),
+            ));
+        }
         plan.warnings.push(format!(
             "the files tell of {}: the cluster may look different now",
             plan.taken_at
@@ -155,11 +158,22 @@ impl Refusal {
     }
 
     /// Adds what a finding suggests, other than an action of this tool.
-    pub(super) fn or_as(mut self, finding: &Finding) -> Self {
+    pub(super) fn or_as(self, finding: &Finding) -> Self {
+        self.or_such(finding, |command| !is_own_action(command))
+    }
+
+    /// Adds what a finding suggests, other than a restart.
+    pub(super) fn or_nudge_as(self, finding: &Finding) -> Self {
+        self.or_such(finding, |command| {
+            !command.starts_with("kubectl velero-slots restart ")
+        })
+    }
+
+    fn or_such(mut self, finding: &Finding, is_told: fn(&str) -> bool) -> Self {
         let actions = finding
             .actions
             .iter()
-            .filter(|action| !is_own_action(&action.command))
+            .filter(|action| is_told(&action.command))
             .take(2);
         self.instead.extend(actions.map(|action| Instead {
             command: Some(action.command.clone()),

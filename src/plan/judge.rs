@@ -16,7 +16,7 @@ use super::outcome::{
     Achieved, NodeOutcome, NodeResult, Outcome, RestartStage, TaskOutcome, TaskResult,
 };
 use super::step::StepKind;
-use crate::velero::TaskRef;
+use crate::velero::{Phase, TaskRef};
 
 /// Says what the observations after an action mean.
 #[must_use]
@@ -67,6 +67,14 @@ fn was_made(seen: &StepSeen) -> bool {
     }
 }
 
+/// Whether a step is a nudge after a restart that was named instead of made: `--no-follow-up`, or a right that
+/// is missing.
+fn is_left_to_the_user(plan: &Plan, seen: &StepSeen) -> bool {
+    plan.action == PlanAction::Restart
+        && seen.result == StepResult::NotTried
+        && seen.step.task().is_some()
+}
+
 fn achieved(
     plan: &Plan,
     observations: &Observations,
@@ -84,7 +92,7 @@ fn achieved(
     let untouched: BTreeSet<&TaskRef> = observations
         .steps
         .iter()
-        .filter(|seen| is_essential(seen) && !was_made(seen))
+        .filter(|seen| is_essential(seen) && !was_made(seen) && !is_left_to_the_user(plan, seen))
         .filter_map(|seen| seen.step.task())
         .collect();
     let left = tasks.iter().any(|task| {
@@ -106,15 +114,18 @@ fn is_met(expected: &Expectation, tasks: &[TaskOutcome]) -> bool {
     let met = tasks
         .iter()
         .filter(|task| expected.tasks.contains(&task.task))
-        .filter(|task| did(expected.what, task.result))
+        .filter(|task| did(expected.what, task))
         .count();
     met >= expected.at_least
 }
 
-const fn did(what: Expected, result: TaskResult) -> bool {
-    match (what, result) {
-        (Expected::Move | Expected::Resume | Expected::End, TaskResult::Moved)
-        | (Expected::End, TaskResult::Ended | TaskResult::Gone)
+fn did(what: Expected, task: &TaskOutcome) -> bool {
+    let completed = task.after == Some(Phase::Completed);
+    match (what, task.result) {
+        // A task that is Canceling neither goes on nor has ended.
+        (Expected::Move, TaskResult::Moved) => !task.is_canceling(),
+        (Expected::Resume | Expected::End, TaskResult::Moved) => completed,
+        (Expected::End, TaskResult::Ended | TaskResult::Gone)
         | (Expected::Resume, TaskResult::Unchanged) => true,
         (
             Expected::Move | Expected::End | Expected::Resume,
@@ -202,6 +213,11 @@ const fn lacks(stage: RestartStage) -> &'static str {
 }
 
 fn tasks_in_words(tasks: &[TaskOutcome]) -> String {
+    let canceling: Vec<&TaskRef> = tasks
+        .iter()
+        .filter(|task| task.is_canceling())
+        .map(|task| &task.task)
+        .collect();
     let words = [
         (TaskResult::Moved, "moved"),
         (TaskResult::Ended, "ended"),
@@ -230,11 +246,17 @@ fn tasks_in_words(tasks: &[TaskOutcome]) -> String {
         .filter_map(|(result, what)| {
             let of: Vec<&TaskRef> = tasks
                 .iter()
-                .filter(|task| task.result == *result)
+                .filter(|task| task.result == *result && !task.is_canceling())
                 .map(|task| &task.task)
                 .collect();
             (!of.is_empty()).then(|| format!("{} {what}", super::common::named(of)))
         })
+        .chain((!canceling.is_empty()).then(|| {
+            format!(
+                "{} Canceling, and not ended yet",
+                super::common::named(canceling.iter().copied())
+            )
+        }))
         .collect();
     parts.join("; ")
 }

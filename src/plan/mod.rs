@@ -34,7 +34,7 @@ pub use outcome::{
     Achieved, NextCommand, NodeOutcome, NodeResult, Outcome, RestartStage, StageSeen, TaskOutcome,
     TaskResult,
 };
-pub use restart::{follow_up, plan_restart};
+pub use restart::{follow_up, follow_up_open, plan_restart};
 pub use select::{NotSelected, NudgeTargets, RestartTargets};
 pub use step::{Precondition, Step, StepKind};
 pub use trail::{EVENT_NUDGE, EVENT_RESTART, Trail, trail};
@@ -63,6 +63,18 @@ pub struct Wishes {
     pub follow_up: FollowUps,
     /// `--reason`, as it is written into the trail.
     pub reason: Option<String>,
+    /// Whether the plan is to be carried out.
+    pub intent: Intent,
+}
+
+/// Whether a plan is to be carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Intent {
+    /// It is, or its writes are to be sent as a dry run: that takes a cluster.
+    #[default]
+    CarryOut,
+    /// It is shown, and nothing else (`--dry-run=client`).
+    Show,
 }
 
 /// Whether `--force` was given.

@@ -483,6 +483,8 @@ refusal_codes! {
     TasksWouldBeLost => "tasks-would-be-lost";
     /// What matters could not be read.
     NotKnown => "not-known";
+    /// The cause is open, and the look at another task of the same slots shows it.
+    ProbedByAnother => "probed-by-another";
     /// The object was read without its UID or resource version, so no write of it can be guarded.
     NoPrecondition => "no-precondition";
 }

@@ -76,6 +76,9 @@ pub fn plan_nudge(
             }),
         }
     }
+    if how == Chosen::ByState {
+        plan.left_out.extend(spare_probes(known, &mut ways));
+    }
     if let (Chosen::ByState, true) = (how, ways.is_empty()) {
         plan.refusals.push(nothing_left(known, targets, &plan));
     }
@@ -84,6 +87,53 @@ pub fn plan_nudge(
     }
     finish(known, wishes, &ways, &mut plan);
     Ok(plan)
+}
+
+/// Leaves one probe for each node and pool: while the cause is open one look shows as much as many, and each
+/// of them can end a doomed task.
+fn spare_probes(known: Known<'_, '_>, ways: &mut Vec<(&TaskReplay<'_>, Way<'_>)>) -> Vec<LeftOut> {
+    let mut probed: BTreeMap<(Option<String>, &[TaskKind]), TaskRef> = BTreeMap::new();
+    let mut spared = Vec::new();
+    ways.retain(|(task, way)| {
+        if way.probe.is_none() {
+            return true;
+        }
+        let reference = &task.task.reference;
+        // What has no slots to share is looked at by the worker of its kind.
+        let kinds = if way.for_slot {
+            pool_kinds(known, task)
+        } else {
+            std::slice::from_ref(&reference.kind)
+        };
+        let key = (task.node.clone(), kinds);
+        let Some(probe) = probed.get(&key) else {
+            probed.insert(key, reference.clone());
+            return true;
+        };
+        spared.push(LeftOut {
+            task: Some(reference.clone()),
+            node: task.node.clone(),
+            refusal: refusal(
+                RefusalCode::ProbedByAnother,
+                Override::Never,
+                format!("the look at {} shows the cause for it too", named([probe])),
+            )
+            .on(task.node.as_deref())
+            .about([reference]),
+        });
+        false
+    });
+    spared
+}
+
+/// The kinds that share slots with a task.
+fn pool_kinds<'k>(known: Known<'k, '_>, task: &'k TaskReplay<'_>) -> &'k [TaskKind] {
+    let kind = &task.task.reference.kind;
+    task.node
+        .as_deref()
+        .and_then(|node| known.replay.nodes.get(node))
+        .and_then(|node| node.pools.iter().find(|pool| pool.kinds.contains(kind)))
+        .map_or(std::slice::from_ref(kind), |pool| &pool.kinds)
 }
 
 /// How tasks were chosen.
@@ -398,22 +448,21 @@ fn nodes(known: Known<'_, '_>, plan: &Plan) -> Vec<NodePlan> {
 /// What should come of the looks: of the tasks that wait for slots of one pool as many as are free, of all
 /// others each.
 fn expected(known: Known<'_, '_>, ways: &[(&TaskReplay<'_>, Way<'_>)]) -> Vec<Expectation> {
-    let mut groups: BTreeMap<(Option<&str>, Expected, usize), Vec<TaskRef>> = BTreeMap::new();
+    // By its place too: two pools of one node may have as many free slots (v1.12 has one for each kind).
+    let mut groups: BTreeMap<(Option<&str>, Expected, Option<(usize, usize)>), Vec<TaskRef>> =
+        BTreeMap::new();
     for (task, way) in ways {
         let pool = way.for_slot.then(|| pool_of(known, task)).flatten();
         groups
-            .entry((
-                task.node.as_deref(),
-                way.expected,
-                pool.map_or(usize::MAX, |(_, free)| free),
-            ))
+            .entry((task.node.as_deref(), way.expected, pool))
             .or_default()
             .push(task.task.reference.clone());
     }
     groups
         .into_iter()
-        .map(|((node, what, free), mut tasks)| {
+        .map(|((node, what, pool), mut tasks)| {
             tasks.sort();
+            let free = pool.map_or(tasks.len(), |(_, free)| free);
             Expectation {
                 node: node.map(str::to_owned),
                 at_least: tasks.len().min(free.max(1)),

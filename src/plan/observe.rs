@@ -180,6 +180,9 @@ pub enum Look {
 pub enum Reached {
     /// The request for a slot, which was refused.
     Slot,
+    /// The data path runs again after a restart (v1.15.2 … main `pkg/controller`: "asyncBR is resumed for …",
+    /// "Completed to resume in progress …").
+    Resumed,
     /// Somewhere before it, or it is not known where.
     Elsewhere,
 }
@@ -351,35 +354,57 @@ fn look_of(snapshot: &Snapshot, agent: &NodeAgent, task: &TaskRef, since: Timest
         };
     }
     let mut speaks = Speaks::No;
+    let mut newest: Option<Look> = None;
     for line in log.body.lines().rev() {
         let Some(line) = LogLine::parse(line) else {
             continue;
         };
-        speaks = Speaks::Yes;
         let Some(at) = line.time else {
             continue;
         };
-        if at < since {
+        // What an earlier process wrote, at a level of its own, tells nothing of this one.
+        if at < since && (speaks == Speaks::Yes || agent.started_at.is_some_and(|start| at < start))
+        {
             break;
         }
-        if log_evidence::is_about(&line, task) {
+        // A look is told at info: at a higher level silence means nothing.
+        if matches!(line.level.as_ref(), "info" | "debug" | "trace") {
+            speaks = Speaks::Yes;
+        }
+        if at < since || !log_evidence::is_about(&line, task) {
+            continue;
+        }
+        if is_resume(&line.message) {
             return Look::Seen {
                 at: Some(at),
                 line: line.message.into_owned(),
-                reached: Reached::Elsewhere,
+                reached: Reached::Resumed,
             };
         }
+        newest.get_or_insert_with(|| Look::Seen {
+            at: Some(at),
+            line: line.message.into_owned(),
+            reached: Reached::Elsewhere,
+        });
     }
-    match speaks {
+    newest.unwrap_or_else(|| match speaks {
         Speaks::Yes => Look::NotSeen {
             through: snapshot.taken_at,
         },
-        // At a log level above info a look leaves no line.
-        Speaks::No => Look::NotWatched(format!("the log of {name} has no line of Velero")),
-    }
+        Speaks::No => Look::NotWatched(format!(
+            "the log of {name} has no line at level info, so its silence tells nothing"
+        )),
+    })
 }
 
-#[derive(Clone, Copy)]
+/// Whether a line says that the data path of a task runs again after a restart (v1.15.2 … main
+/// `pkg/controller`). That a resume was begun does not say so, and one that failed says the contrary.
+fn is_resume(message: &str) -> bool {
+    message.starts_with("asyncBR is resumed for ")
+        || message.starts_with("Completed to resume in progress ")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaks {
     No,
     Yes,

@@ -158,6 +158,14 @@ pub struct TaskOutcome {
     pub evidence: Option<String>,
 }
 
+impl TaskOutcome {
+    /// Returns whether the task is being cancelled and has not ended.
+    #[must_use]
+    pub fn is_canceling(&self) -> bool {
+        self.after == Some(Phase::Canceling)
+    }
+}
+
 /// What came of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskResult {

@@ -18,7 +18,7 @@ use super::select::{NotSelected, RestartTargets};
 use super::step::{Step, StepKind};
 use super::{Known, Override, Wishes};
 use crate::replay::{AfterRestart, RestartBill, restart_bill};
-use crate::snapshot::{Coverage, GapReason, MarkKind, Observed, ResourceKind};
+use crate::snapshot::{Coverage, GapReason, MarkKind, Observed, Pod, ResourceKind};
 use crate::velero::{Phase, TaskKind, TaskRef};
 
 /// A restart within so many seconds that did not help is worth a warning.
@@ -307,31 +307,63 @@ fn question(plan: &Plan) -> String {
 /// begins to run under the eyes of the new agent needs no nudge, and half a minute shows that.
 #[must_use]
 pub fn follow_up(plan: &Plan, after: Known<'_, '_>) -> Vec<Step> {
-    plan.follow_ups
-        .iter()
-        .filter_map(|follow_up| {
-            let task = after.replay.tasks.get(&follow_up.task)?;
-            let node = after.replay.nodes.get(&follow_up.node)?;
-            let started = node.agent.filter(|_| node.working.is_yes())?.started_at?;
-            let Observed::Seen(pod) = task.pod else {
-                return None;
-            };
-            let since = pod.running_since()?;
-            let age = after.snapshot.taken_at.duration_since(since).as_secs();
-            let unobserved = since <= started || age >= UNOBSERVED_SECONDS;
-            let same = pod.uid == follow_up.pod_uid && task.task.phase == Phase::Accepted;
-            (same && unobserved && pod.phase == "Running").then(|| {
-                Some(Step {
-                    node: Some(follow_up.node.clone()),
-                    kind: StepKind::AnnotatePod {
-                        pod: follow_up.pod.clone(),
-                        precondition: pod_precondition(pod, after.snapshot.source.source)?,
-                        task: follow_up.task.clone(),
-                    },
-                })
-            })?
+    running_unprepared(plan, after)
+        .into_iter()
+        .filter(|(.., due)| *due == Due::Now)
+        .filter_map(|(follow_up, pod, _)| {
+            Some(Step {
+                node: Some(follow_up.node.clone()),
+                kind: StepKind::AnnotatePod {
+                    pod: follow_up.pod.clone(),
+                    precondition: pod_precondition(pod, after.snapshot.source.source)?,
+                    task: follow_up.task.clone(),
+                },
+            })
         })
         .collect()
+}
+
+/// Returns the tasks of a plan's follow-ups of which a later reading must tell whether they need a nudge: their
+/// mover pods have begun to run under the eyes of the new agent only just now.
+#[must_use]
+pub fn follow_up_open<'p>(plan: &'p Plan, after: Known<'_, '_>) -> Vec<&'p FollowUp> {
+    running_unprepared(plan, after)
+        .into_iter()
+        .filter(|(.., due)| *due == Due::Perhaps)
+        .map(|(follow_up, ..)| follow_up)
+        .collect()
+}
+
+/// Whether a task needs its nudge.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Now,
+    Perhaps,
+}
+
+/// The follow-ups whose task is still Accepted although its pod runs and the new agent works.
+fn running_unprepared<'p, 's>(
+    plan: &'p Plan,
+    after: Known<'_, 's>,
+) -> Vec<(&'p FollowUp, &'s Pod, Due)> {
+    let open = |follow_up: &'p FollowUp| {
+        let task = after.replay.tasks.get(&follow_up.task)?;
+        let node = after.replay.nodes.get(&follow_up.node)?;
+        let started = node.agent.filter(|_| node.working.is_yes())?.started_at?;
+        let Observed::Seen(pod) = task.pod else {
+            return None;
+        };
+        let since = pod.running_since()?;
+        let age = after.snapshot.taken_at.duration_since(since).as_secs();
+        let same = pod.uid == follow_up.pod_uid && task.task.phase == Phase::Accepted;
+        let due = if since <= started || age >= UNOBSERVED_SECONDS {
+            Due::Now
+        } else {
+            Due::Perhaps
+        };
+        (same && pod.phase == "Running").then_some((follow_up, pod, due))
+    };
+    plan.follow_ups.iter().filter_map(open).collect()
 }
 
 impl From<AfterRestart> for Effect {

@@ -406,3 +406,92 @@ fn a_restart_that_leaves_an_accepted_task_unobserved_is_followed_up_by_its_pod()
     after[last]["metadata"]["uid"] = json!("another");
     assert!(with_known(&live(after), |known| follow_up(&plan, known)).is_empty());
 }
+
+#[test]
+fn a_pod_that_has_only_just_begun_to_run_is_waited_for() {
+    let mut objects = stuck("v1.17.1");
+    objects.extend([
+        task(
+            "DataUpload",
+            "du-9",
+            "Accepted",
+            "",
+            &json!({"acceptedTimestamp": ago(100), "acceptedByNode": "node-a"}),
+        ),
+        mover("du-9", "node-a", 5),
+    ]);
+    let plan = restarted(&live(objects.clone()), &["node-a"], Force::Yes);
+    // The new agent was there when the pod began to run: it may have noticed it.
+    objects[2] = agent("node-a", "v1.17.1", 20, &[]);
+    with_known(&live(objects), |known| {
+        assert!(follow_up(&plan, known).is_empty());
+        let open = follow_up_open(&plan, known);
+        assert_eq!(open.len(), 1);
+        assert_eq!(open[0].task.name, "du-9");
+    });
+}
+
+#[test]
+fn what_an_old_agent_runs_itself_is_lost_to_the_restart_that_upgrades_it() {
+    let mut objects = stuck("v1.14.1");
+    objects[1] = daemon_set("v1.17.2");
+    objects.extend([
+        in_progress("du-2", "node-a", 600),
+        mover("du-2", "node-a", 660),
+        claim("du-2"),
+    ]);
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    let effect = plan
+        .effects
+        .iter()
+        .find(|effect| effect.task.name == "du-2")
+        .map(|effect| (effect.effect, effect.is_loss()));
+    assert_eq!(effect, Some((Effect::Stranded, true)));
+    assert!(codes(&plan).contains(&RefusalCode::TasksWouldBeLost));
+
+    let mut objects = stuck("v1.16.2");
+    objects[1] = daemon_set("v1.17.2");
+    let mut backup = in_progress("pvb-1", "node-a", 600);
+    backup["kind"] = json!("PodVolumeBackup");
+    backup["apiVersion"] = json!("velero.io/v1");
+    backup["spec"] = json!({"node": "node-a", "uploaderType": "kopia"});
+    objects.push(backup);
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    let effect = plan
+        .effects
+        .iter()
+        .find(|effect| effect.task.name == "pvb-1")
+        .map(|effect| (effect.effect, effect.is_loss()));
+    assert_eq!(effect, Some((Effect::Canceled, true)));
+}
+
+#[test]
+fn what_is_broken_and_ended_by_a_restart_must_be_backed_up_again() {
+    let mut lost = in_progress("du-2", "node-a", 7200);
+    lost["metadata"]["managedFields"][0]["time"] = json!(ago(3600));
+    lost["status"]["progress"] = json!({"bytesDone": 9, "totalBytes": 9});
+    let mut objects = stuck("v1.17.1");
+    objects.push(lost);
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    assert!(
+        plan.warnings
+            .iter()
+            .any(|warning| warning.contains("again: DataUpload/du-2")),
+        "{:?} {:?}",
+        plan.warnings,
+        plan.effects
+    );
+}
+
+#[test]
+fn a_task_that_has_done_all_and_holds_no_slot_is_to_be_cancelled_and_not_restarted() {
+    let mut lost = in_progress("du-2", "node-a", 7200);
+    lost["metadata"]["managedFields"][0]["time"] = json!(ago(3600));
+    lost["status"]["progress"] = json!({"bytesDone": 9, "totalBytes": 9});
+    let mut objects = stuck("v1.17.1");
+    objects.push(lost);
+    let snapshot = live(objects);
+    let plan = nudged(&snapshot, &["du/du-2"], Force::No);
+    let first = plan.refusals[0].instead[0].command.as_deref().unwrap();
+    assert!(first.starts_with("kubectl patch"), "{:?}", plan.refusals);
+}

@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 
 use super::limits::{StartFault, start_faults};
-use super::{NotWorking, Replay, Situation, TaskReplay, Working};
+use super::{Mover, NotWorking, Replay, Situation, TaskReplay, Working};
 use crate::snapshot::{
     Cancel, Coverage, DaemonSet, NodeAgent, Observed, Pod, ResourceKind, Snapshot, Task,
 };
@@ -524,6 +524,22 @@ impl<'s> Bill<'_, 's> {
             CONTROLLERS_1_16
         };
         let kind = task.task.reference.kind;
+        if task.mover != Mover::MoverPod {
+            return match task.pod {
+                Observed::Absent => (
+                    AfterRestart::Canceled,
+                    "its data path ends with the old process, and the release that starts cancels what it cannot resume"
+                        .to_owned(),
+                    source,
+                ),
+                Observed::Seen(_) | Observed::Unknown(_) => (
+                    AfterRestart::Stranded,
+                    "its data path ends with the old process, and the release that starts waits for a pod that only pauses"
+                        .to_owned(),
+                    source,
+                ),
+            };
+        }
         match task.pod {
             Observed::Absent => (
                 AfterRestart::Canceled,

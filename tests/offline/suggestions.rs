@@ -160,3 +160,90 @@ fn what_a_finding_suggests_is_not_refused_and_what_is_refused_is_not_suggested()
     assert!(wrong.is_empty(), "{wrong}");
     assert!(taken > 0, "no case suggests an action");
 }
+
+/// Plans an action on a case.
+#[expect(clippy::panic, reason = "a case that cannot be read must end the test")]
+fn plan_of(name: &str, words: &[&str]) -> Plan {
+    let Ok(cases) = discover(crate::root()) else {
+        panic!("the cases cannot be read");
+    };
+    let Some(case) = cases.iter().find(|case| case.name.ends_with(name)) else {
+        panic!("there is no case {name}");
+    };
+    let Some(snapshot) = live(case) else {
+        panic!("case {name} cannot be read");
+    };
+    let replayed = replay(&snapshot, ReplayOptions::default());
+    let diagnosis = diagnose(&snapshot, &replayed);
+    let known = Known {
+        snapshot: &snapshot,
+        replay: &replayed,
+        diagnosis: &diagnosis,
+    };
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    match planned(known, &words) {
+        Some(plan) => plan,
+        None => panic!("{words:?} is an error of usage in case {name}"),
+    }
+}
+
+/// What the refusals of a plan say to do instead.
+fn instead(plan: &Plan) -> Vec<&str> {
+    plan.refusals
+        .iter()
+        .flat_map(|refusal| &refusal.instead)
+        .filter_map(|instead| instead.command.as_deref())
+        .collect()
+}
+
+#[test]
+fn a_restart_that_is_refused_because_a_nudge_is_enough_names_the_nudge() {
+    let plan = plan_of(
+        "cancel-stuck/fires-prepared",
+        &["restart", "--node", "node-a"],
+    );
+    let instead = instead(&plan);
+    let named = instead
+        .iter()
+        .any(|command| command.starts_with("kubectl velero-slots nudge "));
+    assert!(named, "{:?}", plan.refusals);
+}
+
+#[test]
+fn an_agent_that_hangs_on_a_node_that_works_may_be_restarted() {
+    let plan = plan_of(
+        "owner-gone/fires-agent-not-ready",
+        &["restart", "--node", "node-b"],
+    );
+    assert_eq!(plan.verdict(), Verdict::Allowed, "{:?}", plan.refusals);
+}
+
+#[test]
+fn a_task_that_a_start_did_not_resume_may_be_resumed_by_another() {
+    let plan = plan_of(
+        "agent-restarted/fires-in-progress-not-resumed",
+        &["restart", "--node", "node-a"],
+    );
+    assert_eq!(plan.verdict(), Verdict::Allowed, "{:?}", plan.refusals);
+}
+
+#[test]
+fn a_refused_nudge_recommends_no_restart_that_is_refused_in_turn() {
+    let plan = plan_of(
+        "completion-stuck/fires-all-bytes-and-no-pod",
+        &["nudge", "du/du-a1"],
+    );
+    let instead = instead(&plan);
+    assert!(
+        instead.iter().all(|command| !command.contains("restart")),
+        "{:?}",
+        plan.refusals
+    );
+    assert!(!instead.is_empty());
+}
+
+#[test]
+fn a_task_whose_mover_pod_is_lost_is_not_nudged_while_it_is_canceling() {
+    let plan = plan_of("mover-pod-lost/fires-canceling", &["nudge", "du/du-a1"]);
+    assert_eq!(plan.verdict(), Verdict::Refused, "{plan:?}");
+}

@@ -1,6 +1,7 @@
 //! A plan carried out against a server that misbehaves in every way an API server or a proxy can.
 
 mod logs;
+mod stale;
 mod writes;
 
 use std::cell::RefCell;
@@ -15,7 +16,7 @@ use crate::plan::{
     AgentBill, ConfirmBy, Confirmation, FollowUps, Force, NodePlan, Observations, Plan, PlanAction,
     Precondition, Probe, Step, StepKind, StepResult,
 };
-use crate::snapshot::{ReadOptions, SourceType, read};
+use crate::snapshot::{ReadOptions, Snapshot, SourceType, read};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 const PODS: &str = "/api/v1/namespaces/velero/pods";
@@ -190,6 +191,17 @@ async fn cluster(server: &Server) -> Cluster {
 }
 
 async fn run(server: &Server, plan: &Plan, settings: &Settings, rights: &Rights) -> Ran {
+    run_with(server, plan, settings, rights, &|_, _| Ok(plan.clone())).await
+}
+
+/// Carries a plan out; `replan` is asked before each node but the first.
+async fn run_with(
+    server: &Server,
+    plan: &Plan,
+    settings: &Settings,
+    rights: &Rights,
+    replan: &dyn Fn(&Snapshot, &str) -> Result<Plan, String>,
+) -> Ran {
     let cluster = cluster(server).await;
     let base = cluster
         .collect(&CollectOptions::default(), &|_: &str| {})
@@ -212,6 +224,7 @@ async fn run(server: &Server, plan: &Plan, settings: &Settings, rights: &Rights)
         plan,
         base: &base,
         before: &before,
+        replan,
         settings,
         rights,
         journal: &journal,

@@ -1,6 +1,6 @@
 //! What to type after an action.
 
-use super::super::common::{explain_command, restart_command};
+use super::super::common::{explain_command, nudge_command, restart_command};
 use super::super::model::{Plan, PlanAction};
 use super::super::observe::Ending;
 use super::super::outcome::{
@@ -14,6 +14,19 @@ const TOLD: usize = 3;
 /// Returns the next commands, the most useful first.
 pub(super) fn commands(plan: &Plan, outcome: &Outcome) -> Vec<NextCommand> {
     let mut next = Vec::new();
+    for seen in outcome
+        .steps
+        .iter()
+        .filter(|seen| super::is_left_to_the_user(plan, seen))
+    {
+        if let Some(task) = seen.step.task() {
+            add(
+                &mut next,
+                nudge_command(task),
+                "is left to you: the new node-agent has not noticed its mover pod",
+            );
+        }
+    }
     match outcome.achieved {
         Achieved::Yes => add(
             &mut next,
@@ -85,6 +98,11 @@ fn after_nudge(next: &mut Vec<NextCommand>, task: &TaskOutcome) {
                 "tells what it waits for, or how it ended",
             );
         }
+        TaskResult::Moved if task.is_canceling() => add(
+            next,
+            explain_command(&task.task),
+            "tells when it ends, and by what",
+        ),
         TaskResult::Moved | TaskResult::Gone => {}
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::super::model::{Expected, Plan};
+use super::super::model::{Expected, Plan, TaskEffect};
 use super::super::observe::{
     Look, NodeSeen, Observation, Observations, Reached, StepResult, TaskSeen, TaskState,
 };
@@ -14,10 +14,6 @@ use crate::velero::{Phase, TaskRef};
 /// How long, in seconds, a log must be silent about a task before that means that nobody looked: an event
 /// reaches a worker that is free within moments.
 const SILENT_SECONDS: i64 = 15;
-
-/// How long, in seconds, after the start of an agent a task that is still InProgress counts as resumed: a
-/// resume that fails cancels it (v1.15.2 … main pkg/controller, the resume functions).
-const RESUMED_SECONDS: i64 = 60;
 
 /// Returns what came of every task of a plan, by the looks so far.
 pub(super) fn all(
@@ -48,13 +44,12 @@ pub(super) fn all(
             let what = expected.get(&effect.task).copied();
             let (result, evidence) = match seen {
                 None => (TaskResult::Unknown, None),
-                Some((look, seen)) => {
+                Some((_, seen)) => {
                     let case = Case {
                         before: &effect.phase,
-                        bytes_before: effect.progress.map(|(done, _)| done),
+                        bytes_before: bytes_after_old(plan, looks, effect),
                         what,
                         touched,
-                        at: look.at,
                         node,
                     };
                     case.result(seen)
@@ -78,6 +73,23 @@ pub(super) fn all(
     outcomes
 }
 
+/// What a task had done when its old agent was seen to be gone: whatever was done since, the new one tells.
+fn bytes_after_old(plan: &Plan, looks: &[Observation], effect: &TaskEffect) -> Option<i64> {
+    let node = plan.node(effect.node.as_deref()?)?;
+    let old = node.agent.as_ref()?.uid.as_str();
+    let first = looks.iter().find(|look| {
+        look.nodes
+            .iter()
+            .find(|seen| seen.node == node.node)
+            .is_some_and(|seen| seen.agents.iter().all(|agent| agent.uid != old))
+    })?;
+    let seen = first.tasks.iter().find(|seen| seen.task == effect.task)?;
+    match &seen.state {
+        TaskState::There { bytes_done, .. } => Some(bytes_done.unwrap_or(0)),
+        TaskState::Gone | TaskState::Unreadable(_) => None,
+    }
+}
+
 /// When a task was touched: by its own step, else by the first of all.
 fn touched_at(observations: &Observations, task: &TaskRef) -> Option<Timestamp> {
     let made = || {
@@ -97,7 +109,6 @@ struct Case<'c> {
     bytes_before: Option<i64>,
     what: Option<Expected>,
     touched: Option<Timestamp>,
-    at: Timestamp,
     node: Option<&'c NodeSeen>,
 }
 
@@ -141,7 +152,12 @@ impl Case<'_> {
 
     /// A task that ran and still does: whether the new agent has taken it up.
     fn resumed(&self, seen: &TaskSeen, bytes: Option<i64>) -> (TaskResult, Option<String>) {
-        if let Look::Seen { line, .. } = &seen.look {
+        if let Look::Seen {
+            line,
+            reached: Reached::Resumed,
+            ..
+        } = &seen.look
+        {
             return (TaskResult::Unchanged, Some(line.clone()));
         }
         if let (Some(before), Some(now)) = (self.bytes_before, bytes)
@@ -152,24 +168,15 @@ impl Case<'_> {
                 Some(format!("{} bytes since", now.saturating_sub(before))),
             );
         }
-        let started = self
-            .node
-            .and_then(|node| node.agents.last())
-            .and_then(|agent| agent.started)
-            .filter(|started| self.touched.is_none_or(|touched| *started >= touched));
-        let running = started.map(|started| self.at.duration_since(started).as_secs());
-        match running {
-            Some(seconds) if seconds >= RESUMED_SECONDS => (
-                TaskResult::Unchanged,
-                Some(format!(
-                    "still InProgress {seconds} s after the start: a failed resume would have cancelled it"
-                )),
+        // Its phase proves nothing: an agent whose cache is not ready in time resumes nothing, and cancels
+        // nothing either (v1.15.2 … main pkg/cmd/cli/nodeagent/server.go).
+        (
+            TaskResult::Unknown,
+            Some(
+                "neither a line of the log nor its progress shows that it was taken up again"
+                    .to_owned(),
             ),
-            Some(_) | None => (
-                TaskResult::Unknown,
-                Some("nothing shows yet that it was taken up again".to_owned()),
-            ),
-        }
+        )
     }
 
     /// A task that did not move.
@@ -196,7 +203,7 @@ impl Case<'_> {
             }
             Look::Seen {
                 line,
-                reached: Reached::Elsewhere,
+                reached: Reached::Elsewhere | Reached::Resumed,
                 ..
             } => (TaskResult::LookedAt, Some(line.clone())),
             Look::NotSeen { through } => {

@@ -8,7 +8,7 @@ use super::super::common::{cancel_command, explain_command, refusal, restart_com
 use super::super::model::{Expected, Override, Refusal, RefusalCode};
 use super::super::{Known, restart};
 use crate::diagnose::{Confidence, Finding, FindingId};
-use crate::replay::{Doom, Gate, Mover, Situation, TaskReplay, Trigger, Verb};
+use crate::replay::{Doom, Gate, Mover, Situation, SlotEntry, TaskReplay, Trigger, Verb};
 use crate::snapshot::{Cancel, Observed, Pod, Task};
 use crate::velero::Phase;
 
@@ -49,6 +49,17 @@ const EXPOSE_CHECK: &str = "each look runs the expose check again, and can end a
 /// As [`EXPOSE_CHECK`], where the cause is not determined.
 const PROBE: &str = "the cause is not determined: the look shows it, and each look runs the expose check again, which can end a doomed task as Failed";
 
+/// Where a task without a mover pod asks for a slot: its look has no expose check (v1.12.4 … v1.16.2
+/// `pkg/controller/pod_volume_backup_controller.go`).
+const PROBE_SLOT: &str = "the cause is not determined: the look shows it";
+
+/// A cancel that is carried out in place of the mover pod (v1.17.2 … main pkg/controller, the delay rule).
+const FORCED_CANCEL: &str = "a cancel that the mover pod did not carry out ends the task and deletes its pod, and its slot stays held until the node-agent restarts";
+
+/// Before v1.14 any agent may end a task whose cancel is requested (v1.12.4, v1.13.2
+/// `pkg/controller/data_upload_controller.go`).
+const FOREIGN_CANCEL: &str = "under this release any node-agent may mark the task Canceled, while its own still moves data and holds the slot";
+
 /// Where a New task is ignored for an unknown reason.
 const PROBE_NEW: &str = "the cause is not determined: whether a controller looks at the task shows it; the look itself only accepts the task";
 
@@ -82,6 +93,11 @@ pub(super) fn way<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way
         return Err(refusal);
     }
     let cancels = task.task.cancel == Cancel::Requested && task.mover != Mover::InProcess;
+    if task.situation == Situation::PodLost
+        && matches!(task.task.phase, Phase::InProgress | Phase::Canceling)
+    {
+        return Err(pod_lost(task));
+    }
     match &task.task.phase {
         Phase::Canceling if task.decision.verb != Verb::Cancel => Err(canceling(task)),
         Phase::New | Phase::Accepted | Phase::Prepared | Phase::InProgress | Phase::Canceling
@@ -95,7 +111,7 @@ pub(super) fn way<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way
                 expected: Expected::End,
                 for_slot: false,
                 probe: None,
-                warning: None,
+                warning: cancel_warning(known, task),
             })
         }
         Phase::Canceling => Err(canceling(task)),
@@ -505,8 +521,14 @@ fn slot<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way<'s>, Refu
         source: TASK_EVENT,
         expected: Expected::Move,
         for_slot: true,
-        probe,
-        warning: probe.is_none().then_some(EXPOSE_CHECK),
+        probe: probe.map(|risk| {
+            if task.mover == Mover::InProcess {
+                PROBE_SLOT
+            } else {
+                risk
+            }
+        }),
+        warning: (probe.is_none() && task.mover != Mover::InProcess).then_some(EXPOSE_CHECK),
     };
     if decision.verb == Verb::Wait {
         let broken = known.diagnosis.findings.iter().find(|finding| {
@@ -596,25 +618,87 @@ fn slot<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way<'s>, Refu
     }
 }
 
+/// What a cancel that a look carries out leaves behind.
+fn cancel_warning(known: Known<'_, '_>, task: &TaskReplay<'_>) -> Option<&'static str> {
+    match &task.task.phase {
+        Phase::Canceling => Some(FORCED_CANCEL),
+        Phase::InProgress => {
+            let node = known.replay.nodes.get(task.node.as_deref()?)?;
+            (node.profile.since.starts_with("v1.12.") || node.profile.since.starts_with("v1.13."))
+                .then_some(FOREIGN_CANCEL)
+        }
+        Phase::New
+        | Phase::Accepted
+        | Phase::Prepared
+        | Phase::Canceled
+        | Phase::Completed
+        | Phase::Failed
+        | Phase::Other(_) => None,
+    }
+}
+
+/// A task whose mover pod is gone: a cancel may end it, and only a restart frees its slot.
+fn pod_lost(task: &TaskReplay<'_>) -> Refusal {
+    let base = refusal(
+        RefusalCode::MoverPodLost,
+        Override::Never,
+        format!(
+            "no look brings its mover pod back: {}",
+            task.decision.reason
+        ),
+    );
+    let base = if task.task.cancel == Cancel::Requested {
+        base.or(
+            Some(explain_command(&task.task.reference)),
+            "tells when its cancel ends it",
+        )
+    } else {
+        base.or(
+            Some(cancel_command(&task.task.reference)),
+            "first: ends the task",
+        )
+    };
+    base.or_restart(task, "then: frees its slot")
+}
+
+impl Refusal {
+    /// Adds the restart of the task's node, where the task holds a slot: without one it frees nothing.
+    fn or_restart(self, task: &TaskReplay<'_>, effect: &str) -> Self {
+        match task.entry {
+            SlotEntry::Holds => self.or(restart_of(task, None), effect),
+            SlotEntry::None | SlotEntry::CallbackReturned | SlotEntry::Forgotten => self,
+        }
+    }
+}
+
 fn in_progress(task: &TaskReplay<'_>) -> Refusal {
     let reference = &task.task.reference;
     let reason = &task.decision.reason;
     match task.situation {
-        Situation::PodLost | Situation::PodJustGone => refusal(
-            RefusalCode::MoverPodLost,
-            Override::Never,
-            format!("no look brings its mover pod back: {reason}"),
-        )
-        .or(Some(cancel_command(reference)), "first: ends the task")
-        .or(restart_of(task, None), "then: frees its slot"),
-        Situation::PodEnded | Situation::DoneButPodGone { .. } => refusal(
+        Situation::PodLost | Situation::PodJustGone => pod_lost(task),
+        Situation::DoneButPodGone { .. } => refusal(
             RefusalCode::NoTouchHelps,
             Override::Never,
             format!("a look at a running task does nothing: {reason}"),
         )
         .or(
-            restart_of(task, None),
-            "frees its slot; the end of its pod is taken up when it is resumed",
+            Some(cancel_command(reference)),
+            "ends it as Canceled: the write that would have completed it is lost",
+        )
+        .or_restart(task, "then: frees its slot"),
+        Situation::PodEnded => refusal(
+            RefusalCode::NoTouchHelps,
+            Override::Never,
+            format!("a look at a running task does nothing: {reason}"),
+        )
+        // v1.17.2 … main: the resume of a pod volume waits for its pod to run, and cancels it in the end.
+        .or_restart(
+            task,
+            if reference.kind.is_data_movement() && task.mover == Mover::MoverPod {
+                "frees its slot; the end of its pod is taken up when it is resumed"
+            } else {
+                "frees its slot; the task ends as Canceled, although its data may be complete"
+            },
         ),
         Situation::Foreign
         | Situation::UnknownPhase

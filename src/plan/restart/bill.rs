@@ -1,7 +1,7 @@
 //! What a restart costs, and what should come of it.
 
 use super::super::Known;
-use super::super::common::{has, named};
+use super::super::common::named;
 use super::super::model::{
     AgentBill, Concern, Effect, Expectation, Expected, NodePlan, SaveLog, TaskEffect,
 };
@@ -10,7 +10,7 @@ use crate::diagnose::{FindingId, paste};
 use crate::replay::{
     AfterRestart, LimitBasis, RestartBill, RestartedTask, RulesFrom, Situation, Worth,
 };
-use crate::snapshot::{NodeAgent, ProfileBasis};
+use crate::snapshot::{Cancel, NodeAgent, ProfileBasis};
 use crate::velero::{DEFAULT_RESOURCE_TIMEOUT_SECONDS, Phase, TaskRef};
 
 /// How long, in seconds, a new agent may take to do what it does when it starts: its caches, its first list,
@@ -298,11 +298,25 @@ pub(super) fn warnings(known: Known<'_, '_>, bill: &RestartBill<'_>) -> Vec<Stri
             named(misread)
         ));
     }
-    if has(&mended, FindingId::MoverPodLost) {
-        warnings.push(
-            "the tasks without a mover pod end as Canceled: their volumes must be backed up or restored again"
-                .to_owned(),
-        );
+    let given_up: Vec<&TaskRef> = bill
+        .tasks
+        .iter()
+        .filter(|task| task.worth == Worth::Broken && task.task.cancel != Cancel::Requested)
+        .filter(|task| match task.then {
+            AfterRestart::Canceled | AfterRestart::Failed => true,
+            AfterRestart::Resumed
+            | AfterRestart::Stranded
+            | AfterRestart::StartsAgain
+            | AfterRestart::Unobserved
+            | AfterRestart::Released => false,
+        })
+        .map(|task| &task.task.reference)
+        .collect();
+    if !given_up.is_empty() {
+        warnings.push(format!(
+            "the restart ends what is broken too, and its volumes must be backed up or restored again: {}",
+            named(given_up)
+        ));
     }
     warnings
 }

@@ -63,10 +63,13 @@ fn is_mended(known: Known<'_, '_>, finding: &Finding, node: &str) -> bool {
                 .is_some_and(|cause| cause.starts_with("config-"))
         }
         FindingId::KnownBug => here && finding.cause == Some(DEADLOCK),
+        // An agent that hangs on a node that works; where no pod is, none can be restarted.
+        FindingId::OwnerGone => here && finding.cause == Some("agent-not-ready"),
+        // A start that resumed nothing is made up for by another one. A task that has ended is beyond that.
+        FindingId::AgentRestarted => here && holds(),
         FindingId::SlotQueue
         | FindingId::PreparedDoomed
         | FindingId::TransferStalled
-        | FindingId::OwnerGone
         | FindingId::ExposeBlocked
         | FindingId::PrepareMissed
         | FindingId::ExposeLost
@@ -75,7 +78,6 @@ fn is_mended(known: Known<'_, '_>, finding: &Finding, node: &str) -> bool {
         | FindingId::ForeignDataMover
         | FindingId::RestoreTargetMissing
         | FindingId::RestoreTargetNotReady
-        | FindingId::AgentRestarted
         | FindingId::ConfigIgnored
         | FindingId::AgentLabelMissing
         | FindingId::VersionSkew
@@ -127,6 +129,7 @@ pub(super) fn is_stuck(known: Known<'_, '_>, node: &str) -> bool {
         | FindingId::MoverPodLost
         | FindingId::CompletionStuck
         | FindingId::CancelStuck
+        | FindingId::OwnerGone
         | FindingId::KnownBug => true,
         // One restart may be enough for what any agent may accept: not all of them at once.
         FindingId::AcceptBlocked | FindingId::PrepareQueueStale => finding.node.is_some(),
@@ -135,7 +138,6 @@ pub(super) fn is_stuck(known: Known<'_, '_>, node: &str) -> bool {
         | FindingId::SlotQueue
         | FindingId::PreparedDoomed
         | FindingId::TransferStalled
-        | FindingId::OwnerGone
         | FindingId::ExposeBlocked
         | FindingId::PrepareMissed
         | FindingId::ExposeLost
@@ -185,7 +187,7 @@ pub(super) fn against(
     let mut refusals: Vec<Refusal> = bill
         .obstacles
         .iter()
-        .map(|obstacle| of_obstacle(node, obstacle).on(Some(node)))
+        .map(|obstacle| of_obstacle(known, node, obstacle).on(Some(node)))
         .collect();
     if refusals.is_empty() {
         refusals.extend(unhelpful(known, node).map(|refusal| refusal.on(Some(node))));
@@ -226,7 +228,7 @@ pub(super) fn against(
     refusals
 }
 
-fn of_obstacle(node: &str, obstacle: &RestartObstacle) -> Refusal {
+fn of_obstacle(known: Known<'_, '_>, node: &str, obstacle: &RestartObstacle) -> Refusal {
     let describe = |what: String, effect| (Some(format!("kubectl describe {what}")), effect);
     let (code, reason, (command, effect)) = match obstacle {
         RestartObstacle::NodeGone => (
@@ -295,13 +297,20 @@ fn of_obstacle(node: &str, obstacle: &RestartObstacle) -> Refusal {
         RestartObstacle::ConfigWouldCrash { config_map, why } => (
             RefusalCode::ConfigWouldCrash,
             format!("the node-agent that starts would end at ConfigMap {config_map}: {why}"),
-            (
-                Some(format!(
-                    "kubectl edit configmap {{ns}} {}",
-                    crate::diagnose::paste::name(config_map)
-                )),
-                "to mend it first; a running node-agent does not read it",
-            ),
+            if known.snapshot.config_map(config_map).is_absent() {
+                (
+                    Some("kubectl get configmap {ns}".to_owned()),
+                    "shows which there are: make the missing one, or take its name out of the DaemonSet; a running node-agent does not read it",
+                )
+            } else {
+                (
+                    Some(format!(
+                        "kubectl edit configmap {{ns}} {}",
+                        crate::diagnose::paste::name(config_map)
+                    )),
+                    "to mend it first; a running node-agent does not read it",
+                )
+            },
         ),
     };
     refusal(code, Override::Never, reason).or(command, effect)
@@ -318,7 +327,7 @@ fn unhelpful(known: Known<'_, '_>, node: &str) -> Option<Refusal> {
             format!("{} {why}: {}", finding.id.as_str(), finding.summary),
         )
         .about(&finding.tasks)
-        .or_as(finding)
+        .or_nudge_as(finding)
     };
     let mended = mended(known, node);
     for id in [FindingId::AgentCrashloop, FindingId::OwnerGone] {
@@ -348,10 +357,16 @@ fn unhelpful(known: Known<'_, '_>, node: &str) -> Option<Refusal> {
     }
     if let Some(missed) = find(FindingId::PrepareMissed) {
         let command = missed.tasks.first().map(nudge_command);
-        return Some(
-            first_mend(missed, "is mended by a nudge, without a restart")
-                .or(command, "touches the mover pod"),
-        );
+        let refusal = first_mend(missed, "is mended by a nudge, without a restart");
+        let told = refusal
+            .instead
+            .iter()
+            .any(|instead| instead.command == command);
+        return Some(if told {
+            refusal
+        } else {
+            refusal.or(command, "touches the mover pod")
+        });
     }
     if let Some(blocked) = find(FindingId::ExposeBlocked) {
         return Some(

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::capture::{Cut, LogFile, Previous};
 use crate::velero::{Phase, TaskRef};
 
 fn later(plan: &Plan, seconds: i64) -> Timestamp {
@@ -262,4 +263,240 @@ fn an_observation_is_read_from_a_new_reading() {
     ));
     assert!(matches!(&look.tasks[0].look, Look::NotWatched(_)));
     assert_eq!(look.nodes[0].agents[0].works, Works::Yes);
+}
+
+/// A restart under which du-2 runs on; the task as it was seen at some seconds after it.
+fn after_resume(looks: &[(i64, Phase, Option<i64>, Look)]) -> Outcome {
+    let mut objects = cluster("v1.17.1");
+    objects.extend([
+        in_progress("du-2", "node-a", 600),
+        mover("du-2", "node-a", 660),
+        claim("du-2"),
+    ]);
+    let plan = restarted(&live(objects), &["node-a"], Force::Yes);
+    let task = plan.effects[0].task.clone();
+    assert_eq!(plan.effects[0].effect, Effect::Resumed);
+    let looks = looks
+        .iter()
+        .map(|(seconds, phase, bytes, look)| {
+            let mut task = seen(&task, phase.clone(), look.clone());
+            if let TaskState::There { bytes_done, .. } = &mut task.state {
+                *bytes_done = *bytes;
+            }
+            Observation {
+                at: later(&plan, *seconds),
+                tasks: vec![task],
+                nodes: vec![NodeSeen {
+                    agents: vec![agent_seen(&plan, "new", Works::Yes)],
+                    ..slots(1)
+                }],
+            }
+        })
+        .collect();
+    judge(
+        &plan,
+        &Observations {
+            steps: done(&plan),
+            looks,
+            ending: Ending::TimeLimit,
+            warnings: Vec::new(),
+        },
+    )
+}
+
+fn logged(line: &str, reached: Reached) -> Look {
+    Look::Seen {
+        at: None,
+        line: line.to_owned(),
+        reached,
+    }
+}
+
+#[test]
+fn a_task_that_is_only_still_in_progress_is_not_known_to_be_resumed() {
+    let blind = || Look::NotWatched("no log".to_owned());
+    let still = after_resume(&[(600, Phase::InProgress, Some(5), blind())]);
+    assert_eq!(still.tasks[0].result, TaskResult::Unknown, "{still:?}");
+    assert_eq!(still.achieved, Achieved::No);
+    assert_eq!(
+        reached(&still),
+        NodeResult::NotRecovered(RestartStage::Started)
+    );
+    let failed = logged(
+        "Failed to resume data path for du, have to cancel it",
+        Reached::Elsewhere,
+    );
+    let failing = after_resume(&[(30, Phase::InProgress, Some(5), failed)]);
+    assert_eq!(failing.tasks[0].result, TaskResult::Unknown);
+}
+
+#[test]
+fn a_line_of_the_resume_or_bytes_of_the_new_agent_show_that_a_task_is_resumed() {
+    let blind = || Look::NotWatched("no log".to_owned());
+    let line = logged("asyncBR is resumed for du du-2", Reached::Resumed);
+    let by_line = after_resume(&[(30, Phase::InProgress, Some(5), line)]);
+    assert_eq!(by_line.achieved, Achieved::Yes, "{by_line:?}");
+    let by_bytes = after_resume(&[
+        (20, Phase::InProgress, Some(5), blind()),
+        (30, Phase::InProgress, Some(6), blind()),
+    ]);
+    assert_eq!(by_bytes.achieved, Achieved::Yes, "{by_bytes:?}");
+    let ended = after_resume(&[(30, Phase::Completed, Some(9), blind())]);
+    assert_eq!(ended.achieved, Achieved::Yes, "{ended:?}");
+    let cancelled = after_resume(&[(30, Phase::Canceling, Some(5), blind())]);
+    assert_eq!(cancelled.achieved, Achieved::No, "{cancelled:?}");
+}
+
+#[test]
+fn a_cancel_that_only_reaches_canceling_has_not_ended_the_task() {
+    let mut objects = cluster("v1.17.1");
+    let mut running = in_progress("du-2", "node-a", 900);
+    running["spec"]["cancel"] = json!(true);
+    objects.extend([running, mover("du-2", "node-a", 960), claim("du-2")]);
+    let plan = nudged(&live(objects), &["du/du-2"], Force::No);
+    assert_eq!(plan.expected[0].what, Expected::End, "{plan:?}");
+    let after = |phase: Phase| {
+        judge(
+            &plan,
+            &Observations {
+                steps: done(&plan),
+                looks: vec![Observation {
+                    at: later(&plan, 60),
+                    tasks: vec![seen(
+                        &plan.targets[0],
+                        phase,
+                        Look::NotWatched("no log".to_owned()),
+                    )],
+                    nodes: vec![slots(1)],
+                }],
+                ending: Ending::TimeLimit,
+                warnings: Vec::new(),
+            },
+        )
+    };
+    let canceling = after(Phase::Canceling);
+    assert_eq!(canceling.achieved, Achieved::No, "{canceling:?}");
+    assert!(canceling.summary.contains("not ended yet"), "{canceling:?}");
+    assert!(canceling.next[0].command.contains("explain"));
+    assert_eq!(after(Phase::Canceled).achieved, Achieved::Yes);
+    assert_eq!(after(Phase::Completed).achieved, Achieved::Yes);
+}
+
+/// How du-1 was looked at by a log of the agent with these lines, which are some seconds old.
+fn look_by(lines: &[(i64, &str, &str)]) -> Look {
+    let plan = nudged(&live(stuck("v1.17.1")), &["du/du-1"], Force::No);
+    let mut snapshot = live(stuck("v1.17.1"));
+    let body: Vec<String> = lines
+        .iter()
+        .map(|(age, level, rest)| format!("time=\"{}\" level={level} {rest}", ago(*age)))
+        .collect();
+    snapshot.logs.push(LogFile {
+        namespace: "velero".to_owned(),
+        pod: "node-agent-node-a".to_owned(),
+        container: "node-agent".to_owned(),
+        previous: Previous::No,
+        cut: Cut::Whole,
+        body: body.join("\n"),
+    });
+    let since = plan.taken_at - SignedDuration::from_secs(30);
+    with_known(&snapshot, |known| {
+        observe(&plan, known.snapshot, known.replay, since).tasks[0]
+            .look
+            .clone()
+    })
+}
+
+#[test]
+fn the_silence_of_a_log_tells_something_only_where_looks_are_logged() {
+    let other = "msg=\"something else\" dataupload=velero/du-9";
+    assert!(matches!(
+        look_by(&[(20, "warning", other), (10, "error", other)]),
+        Look::NotWatched(_)
+    ));
+    assert!(matches!(
+        look_by(&[(20, "info", other), (10, "error", other)]),
+        Look::NotSeen { .. }
+    ));
+    assert!(matches!(
+        look_by(&[(400, "info", other), (10, "warning", other)]),
+        Look::NotSeen { .. }
+    ));
+}
+
+#[test]
+fn the_resume_of_a_task_is_found_among_later_lines_about_it() {
+    let look = look_by(&[
+        (20, "info", "msg=\"asyncBR is resumed for du du-1\""),
+        (10, "info", "msg=\"Reconcile du-1\" dataupload=velero/du-1"),
+    ]);
+    assert!(
+        matches!(
+            &look,
+            Look::Seen {
+                reached: Reached::Resumed,
+                ..
+            }
+        ),
+        "{look:?}"
+    );
+}
+
+#[test]
+fn a_follow_up_that_is_left_to_the_user_is_named_and_no_failure() {
+    let mut objects = stuck("v1.17.1");
+    objects.extend([
+        task(
+            "DataUpload",
+            "du-9",
+            "Accepted",
+            "",
+            &json!({"acceptedTimestamp": ago(100), "acceptedByNode": "node-a"}),
+        ),
+        mover("du-9", "node-a", 20),
+    ]);
+    let plan = restarted(&live(objects), &["node-a"], Force::Yes);
+    let follow_up = plan.follow_ups[0].clone();
+    let mut steps = done(&plan);
+    steps.push(StepSeen {
+        step: Step {
+            node: Some("node-a".to_owned()),
+            kind: StepKind::AnnotatePod {
+                pod: follow_up.pod,
+                precondition: Precondition {
+                    uid: follow_up.pod_uid,
+                    resource_version: "9".to_owned(),
+                },
+                task: follow_up.task.clone(),
+            },
+        },
+        at: later(&plan, 40),
+        result: StepResult::NotTried,
+    });
+    let blind = || Look::NotWatched("no log".to_owned());
+    let moved = plan.expected[0].tasks[0].clone();
+    let outcome = judge(
+        &plan,
+        &Observations {
+            steps,
+            looks: vec![Observation {
+                at: later(&plan, 60),
+                tasks: vec![
+                    seen(&moved, Phase::InProgress, blind()),
+                    seen(&follow_up.task, Phase::Accepted, blind()),
+                ],
+                nodes: vec![NodeSeen {
+                    agents: vec![agent_seen(&plan, "new", Works::Yes)],
+                    ..slots(1)
+                }],
+            }],
+            ending: Ending::Decided,
+            warnings: Vec::new(),
+        },
+    );
+    assert_eq!(outcome.achieved, Achieved::Yes, "{outcome:?}");
+    assert!(
+        outcome.next[0].command.contains("nudge DataUpload/du-9"),
+        "{:?}",
+        outcome.next
+    );
 }

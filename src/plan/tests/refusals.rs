@@ -232,6 +232,8 @@ fn every_refusal_has_a_case_and_says_what_to_do_instead() {
             seen.insert(refusal.code);
         }
     }
+    let spared = all_stuck(&live(two_beside_a_free_slot()));
+    seen.extend(spared.left_out.iter().map(|left| left.refusal.code));
     let missing: Vec<_> = RefusalCode::ALL
         .iter()
         .filter(|code| !seen.contains(code))
@@ -260,4 +262,190 @@ fn force_makes_the_touch_that_is_not_expected_to_help_and_never_what_cannot_be_d
     let forced = nudged(&ghost(), &["du/du-1"], Force::Yes);
     assert_eq!(forced.verdict(), Verdict::Forced);
     assert_eq!(forced.executable().len(), 1);
+}
+
+fn all_stuck(snapshot: &Snapshot) -> Plan {
+    with_known(snapshot, |known| {
+        plan_nudge(known, &NudgeTargets::AllStuck, &Wishes::default()).unwrap()
+    })
+}
+
+/// Two tasks of one node wait beside a free slot, and one of another node.
+fn two_beside_a_free_slot() -> Vec<Value> {
+    let mut objects = stuck("v1.17.1");
+    objects.extend([
+        prepared("du-2", "node-a", 3600),
+        mover("du-2", "node-a", 3650),
+        claim("du-2"),
+        node("node-b", &json!({})),
+        agent("node-b", "v1.17.1", 864_000, &[]),
+        prepared("du-3", "node-b", 3600),
+        mover("du-3", "node-b", 3650),
+        claim("du-3"),
+    ]);
+    objects
+}
+
+#[test]
+fn while_the_cause_is_open_one_task_of_each_node_and_pool_is_probed() {
+    let plan = all_stuck(&live(two_beside_a_free_slot()));
+    let touched: Vec<&str> = plan
+        .executable()
+        .iter()
+        .filter_map(|step| step.task())
+        .map(|task| task.name.as_str())
+        .collect();
+    assert_eq!(touched, ["du-1", "du-3"]);
+    let left: Vec<_> = plan
+        .left_out
+        .iter()
+        .map(|left| (left.task.as_ref().unwrap().name.as_str(), left.refusal.code))
+        .collect();
+    assert_eq!(left, [("du-2", RefusalCode::ProbedByAnother)]);
+    assert!(plan.left_out[0].refusal.reason.contains("du-1"));
+}
+
+#[test]
+fn a_plan_from_files_that_is_only_shown_is_not_refused_for_being_offline() {
+    let mut offline = live(stuck("v1.17.1"));
+    offline.source.source = SourceType::Files;
+    let plan = |intent| {
+        let wishes = Wishes {
+            intent,
+            ..Wishes::default()
+        };
+        let nodes = RestartTargets::Nodes(vec!["node-a".to_owned()]);
+        with_known(&offline, |known| {
+            plan_restart(known, &nodes, &wishes).unwrap()
+        })
+    };
+    assert_eq!(plan(Intent::Show).verdict(), Verdict::Allowed);
+    assert_eq!(plan(Intent::CarryOut).verdict(), Verdict::Refused);
+}
+
+fn instead(plan: &Plan) -> Vec<&str> {
+    plan.refusals
+        .iter()
+        .flat_map(|refusal| &refusal.instead)
+        .filter_map(|instead| instead.command.as_deref())
+        .collect()
+}
+
+/// A task with its mover pod gone for an hour, its cancel requested.
+fn lost(phase: &str) -> Snapshot {
+    let mut lost = in_progress("du-2", "node-a", 7200);
+    lost["metadata"]["managedFields"][0]["time"] = json!(ago(3600));
+    lost["status"]["phase"] = json!(phase);
+    lost["spec"]["cancel"] = json!(true);
+    let mut objects = cluster("v1.17.1");
+    objects.push(lost);
+    live(objects)
+}
+
+#[test]
+fn a_task_without_its_mover_pod_is_not_nudged_whatever_its_cancel() {
+    for phase in ["InProgress", "Canceling"] {
+        let plan = nudged(&lost(phase), &["du/du-2"], Force::No);
+        assert_eq!(codes(&plan), [RefusalCode::MoverPodLost], "{phase}");
+        assert!(
+            instead(&plan)
+                .iter()
+                .any(|command| command.contains("restart --node node-a")),
+            "{phase}: {:?}",
+            plan.refusals
+        );
+    }
+}
+
+#[test]
+fn a_cancel_that_is_forced_warns_of_the_slot_that_it_leaves_held() {
+    let mut running = in_progress("du-2", "node-a", 7200);
+    running["metadata"]["managedFields"][0]["time"] = json!(ago(3600));
+    running["status"]["phase"] = json!("Canceling");
+    running["spec"]["cancel"] = json!(true);
+    let mut objects = cluster("v1.17.1");
+    objects.extend([running, mover("du-2", "node-a", 7300), claim("du-2")]);
+    let plan = nudged(&live(objects), &["du/du-2"], Force::No);
+    assert!(!plan.executable().is_empty(), "{plan:?}");
+    assert!(
+        plan.warnings
+            .iter()
+            .any(|warning| warning.contains("its slot stays held")),
+        "{:?}",
+        plan.warnings
+    );
+}
+
+#[test]
+fn a_cancel_on_1_13_warns_that_any_agent_may_carry_it_out() {
+    let of = |tag: &str| {
+        let mut running = in_progress("du-2", "node-a", 7200);
+        running["spec"]["cancel"] = json!(true);
+        let mut objects = cluster(tag);
+        objects.extend([running, mover("du-2", "node-a", 7300), claim("du-2")]);
+        let plan = nudged(&live(objects), &["du/du-2"], Force::No);
+        assert!(!plan.executable().is_empty(), "{tag}: {plan:?}");
+        plan.warnings
+            .iter()
+            .any(|warning| warning.contains("any node-agent may mark"))
+    };
+    assert!(of("v1.13.2"));
+    assert!(!of("v1.17.1"));
+}
+
+#[test]
+fn a_pod_volume_without_a_mover_pod_is_nudged_without_a_word_of_the_expose_check() {
+    let backup = |name: &str| {
+        let mut backup = task("PodVolumeBackup", name, "", "", &json!({}));
+        backup["spec"] = json!({"node": "node-a", "uploaderType": "kopia"});
+        backup
+    };
+    let mut objects = cluster("v1.16.2");
+    objects.push(backup("pvb-1"));
+    let plan = nudged(&live(objects), &["pvb/pvb-1"], Force::No);
+    assert!(!plan.executable().is_empty(), "{plan:?}");
+    let Probe::Yes { risk } = &plan.probe else {
+        panic!("{plan:?}");
+    };
+    assert!(!risk.contains("expose"), "{risk}");
+    assert!(
+        plan.warnings
+            .iter()
+            .all(|warning| !warning.contains("expose")),
+        "{:?}",
+        plan.warnings
+    );
+}
+
+#[test]
+fn the_pools_of_1_12_are_expected_to_move_each_on_its_own() {
+    let mut download = prepared("dd-1", "node-a", 3600);
+    download["kind"] = json!("DataDownload");
+    let mut pod = mover("dd-1", "node-a", 3650);
+    pod["metadata"]["labels"] = json!({"velero.io/data-download": "dd-1"});
+    let mut objects = stuck("v1.12.4");
+    objects.extend([download, pod, claim("dd-1")]);
+    let plan = nudged(&live(objects), &["du/du-1", "dd/dd-1"], Force::No);
+    let expected: Vec<_> = plan
+        .expected
+        .iter()
+        .map(|expected| (expected.tasks.len(), expected.at_least))
+        .collect();
+    assert_eq!(expected, [(1, 1), (1, 1)], "{plan:?}");
+}
+
+#[test]
+fn a_config_map_that_does_not_exist_is_not_to_be_edited() {
+    let plan = restarted(
+        &stuck_and(|objects| {
+            objects[1]["spec"]["template"]["spec"]["containers"][0]["args"] =
+                json!(["node-agent", "server", "--node-agent-configmap=na"]);
+            objects.push(crate::testing::config_map("other", "{}", 60));
+        }),
+        &["node-a"],
+        Force::No,
+    );
+    assert_eq!(codes(&plan), [RefusalCode::ConfigWouldCrash], "{plan:?}");
+    let instead = instead(&plan);
+    assert_eq!(instead, ["kubectl get configmap {ns}"]);
 }

@@ -1,5 +1,6 @@
 //! The flags that `nudge` and `restart` share.
 
+use crate::render::printable;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -142,6 +143,9 @@ fn parse_reason(text: &str) -> Result<String, String> {
         Err("expected a text".to_owned())
     } else if text.len() > LONGEST_REASON {
         Err(format!("expected at most {LONGEST_REASON} bytes"))
+    } else if printable(text) != text {
+        // It goes into an Event and an annotation, which other programs show as they are.
+        Err("expected one line of text without control characters".to_owned())
     } else {
         Ok(text.to_owned())
     }
@@ -156,5 +160,13 @@ mod tests {
         assert!(parse_reason("ticket 4711").is_ok());
         assert!(parse_reason(" ").is_err());
         assert!(parse_reason(&"x".repeat(LONGEST_REASON + 1)).is_err());
+    }
+
+    #[test]
+    fn a_reason_is_one_line_that_moves_no_cursor() {
+        for text in ["two\nlines", "\u{1b}[2Jred", "tab\tbed", "\u{202e}desrever"] {
+            assert!(parse_reason(text).is_err(), "{text:?}");
+        }
+        assert!(parse_reason("Größe prüfen – ticket 7").is_ok());
     }
 }

@@ -13,20 +13,21 @@ pub(crate) use args::ActionArgs;
 use args::DryRun;
 use show::Shown;
 
+use super::super::args::OutputFormat;
 use super::super::confirm::{Consent, Person, Yes, ask_at_terminal, confirm};
 use super::super::error::{Error, ErrorKind};
 use super::super::exit::Exit;
 use super::super::source::{self, TraceArgs};
 use super::super::ui::Ui;
 use crate::act::{
-    Effect, Journal, Rights, Run, SaveError, SaveTo, Settings, ask_rights, right_words, stale,
+    Effect, Journal, Rights, Run, SaveError, SaveTo, Settings, ask_rights, right_words, still_valid,
 };
 use crate::capture::Capture;
 use crate::collect::cluster::{Cluster, CollectOptions};
 use crate::diagnose::diagnose;
 use crate::plan::{
-    Achieved, Ending, FollowUps, Force, Known, NotSelected, NudgeTargets, Plan, RestartTargets,
-    RightNeed, StepResult, Verdict, Wishes, judge, plan_nudge, plan_restart,
+    Achieved, Ending, FollowUps, Force, Intent, Known, NotSelected, NudgeTargets, Plan,
+    RestartTargets, RightNeed, StepResult, Verdict, Wishes, judge, plan_nudge, plan_restart,
 };
 use crate::render::printable;
 use crate::replay::{ReplayOptions, replay};
@@ -61,6 +62,8 @@ enum Came {
     Planned,
     /// The plan is the answer, and why nothing was done.
     Refused(Error),
+    /// The plan was shown to a person, who did not agree to it, and why nothing was done.
+    Declined(Error),
     /// It was carried out, as far as the journal says.
     Acted,
     /// A log could not be saved, so that its node and those after it were left alone.
@@ -147,6 +150,10 @@ fn planned(
         force: if args.force { Force::Yes } else { Force::No },
         follow_up: goal.follow_ups(),
         reason: args.reason.clone(),
+        intent: match args.dry_run {
+            DryRun::Client => Intent::Show,
+            DryRun::None | DryRun::Server => Intent::CarryOut,
+        },
     };
     let plan = match goal {
         Goal::Nudge(targets) => plan_nudge(known, targets, &wishes),
@@ -226,25 +233,36 @@ impl Action<'_> {
         }
         self.warn(&rights);
         if self.args.dry_run == DryRun::None
-            && let Some(error) = self.consent(&shown).await?
+            && let Some(came) = self.consent(&shown).await?
         {
-            return Ok(Came::Refused(error));
+            return Ok(came);
         }
         let base = self.look_again(&collected.capture, &namespace).await?;
         let before = self.read(&base, &namespace);
         let fresh = planned(self.args, self.goal, &before, &pins)?;
-        if let Some(change) = stale(plan, &fresh.plan) {
-            return Ok(Came::Refused(
-                Error::refused(anyhow!(
-                    "the plan is out of date, so nothing was done: {change}"
-                ))
-                .hint("type the same again to see the new plan"),
-            ));
+        let valid = match still_valid(plan, &fresh.plan) {
+            Ok(valid) => valid,
+            Err(change) => {
+                return Ok(Came::Refused(
+                    Error::refused(anyhow!(
+                        "the plan is out of date, so nothing was done: {change}"
+                    ))
+                    .hint("type the same again to see the new plan"),
+                ));
+            }
+        };
+        for words in &valid.left_alone {
+            (self.progress)(&format!("left alone: {words}"));
+            self.state.journal.warn(format!("left alone: {words}"));
         }
+        let plan = &valid.plan;
+        self.state.shown.replace(Some(shown.clone().left(plan)));
         let settings = self.settings();
+        let replan = |snapshot: &Snapshot, node: &str| self.replanned(snapshot, node, &pins);
         let run = Run {
             cluster: self.cluster,
             plan,
+            replan: &replan,
             base: &base,
             before: &before,
             settings: &settings,
@@ -256,6 +274,18 @@ impl Action<'_> {
             Ok(()) => Came::Acted,
             Err(error) => Came::NotSaved(error),
         })
+    }
+
+    /// Plans the restart of one node anew, on how it stands by then.
+    fn replanned(&self, snapshot: &Snapshot, node: &str, pins: &Pins) -> Result<Plan, String> {
+        let goal = Goal::Restart {
+            targets: RestartTargets::Nodes(vec![node.to_owned()]),
+            follow_ups: self.goal.follow_ups(),
+            save: None,
+        };
+        planned(self.args, &goal, snapshot, pins)
+            .map(|shown| shown.plan)
+            .map_err(|error| error.source.to_string())
     }
 
     fn read(&self, capture: &Capture, namespace: &str) -> Snapshot {
@@ -321,7 +351,7 @@ impl Action<'_> {
     }
 
     /// Shows the plan and asks. Returns why nothing is done, if so.
-    async fn consent(&self, shown: &Shown) -> Result<Option<Error>, Error> {
+    async fn consent(&self, shown: &Shown) -> Result<Option<Came>, Error> {
         let person = Person::of_process();
         let yes = if self.args.yes {
             Yes::Given
@@ -347,15 +377,15 @@ impl Action<'_> {
         })?;
         Ok(match consent {
             Consent::Given => None,
-            Consent::Withheld(why) => {
-                Some(Error::refused(anyhow!("{why}: nothing was done")))
-            }
-            Consent::NobodyThere => Some(
+            Consent::Withheld(why) => Some(Came::Declined(Error::refused(anyhow!(
+                "{why}: nothing was done"
+            )))),
+            Consent::NobodyThere => Some(Came::Refused(
                 Error::refused(anyhow!(
-                    "not confirmed, and standard input is no terminal to ask at: nothing was done"
+                    "not confirmed, and there is no terminal to ask at: nothing was done"
                 ))
                 .hint("to go on without being asked, add --yes; to see the plan alone, --dry-run=client"),
-            ),
+            )),
         })
     }
 }
@@ -426,6 +456,14 @@ fn tell(
         }
         Ok(Came::Refused(error)) => {
             shown.answer_plan(args, ui)?;
+            ui.error(&error);
+            Ok(Exit::Refused)
+        }
+        Ok(Came::Declined(error)) => {
+            // A person has just read it; a program that reads the answer has not.
+            if !matches!(args.output.output, OutputFormat::Table | OutputFormat::Wide) {
+                shown.answer_plan(args, ui)?;
+            }
             ui.error(&error);
             Ok(Exit::Refused)
         }

@@ -26,6 +26,14 @@ impl Shown {
         }
     }
 
+    /// Returns the same with what is left of the plan.
+    pub(super) fn left(self, plan: &Plan) -> Self {
+        Self {
+            plan: plan.clone(),
+            ..self
+        }
+    }
+
     /// Writes the plan as the answer.
     pub(super) fn answer_plan(&self, args: &ActionArgs, ui: &mut Ui<'_>) -> Result<(), Error> {
         let terminal = terminal(args.output, &TerminalEnvironment::of_process());
