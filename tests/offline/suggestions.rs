@@ -162,7 +162,6 @@ fn what_a_finding_suggests_is_not_refused_and_what_is_refused_is_not_suggested()
 }
 
 /// Plans an action on a case.
-#[expect(clippy::panic, reason = "a case that cannot be read must end the test")]
 fn plan_of(name: &str, words: &[&str]) -> Plan {
     let Ok(cases) = discover(crate::root()) else {
         panic!("the cases cannot be read");
