@@ -445,12 +445,14 @@ fn nodes(known: Known<'_, '_>, plan: &Plan) -> Vec<NodePlan> {
         .collect()
 }
 
+/// What is expected together: the node, what should happen, and the pool's place there with its free slots.
+type Together<'a> = (Option<&'a str>, Expected, Option<(usize, usize)>);
+
 /// What should come of the looks: of the tasks that wait for slots of one pool as many as are free, of all
 /// others each.
 fn expected(known: Known<'_, '_>, ways: &[(&TaskReplay<'_>, Way<'_>)]) -> Vec<Expectation> {
     // By its place too: two pools of one node may have as many free slots (v1.12 has one for each kind).
-    let mut groups: BTreeMap<(Option<&str>, Expected, Option<(usize, usize)>), Vec<TaskRef>> =
-        BTreeMap::new();
+    let mut groups: BTreeMap<Together<'_>, Vec<TaskRef>> = BTreeMap::new();
     for (task, way) in ways {
         let pool = way.for_slot.then(|| pool_of(known, task)).flatten();
         groups

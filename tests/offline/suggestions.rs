@@ -1,6 +1,8 @@
 //! What findings suggest, the planner takes; and what it refuses, no finding suggests. Unlike the other tests
 //! here this one asks the library: a plan from files is refused for being offline, whatever else it says.
 
+#![expect(clippy::panic, reason = "a case that cannot be read must end the test")]
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -564,7 +564,7 @@ mod tests {
         let ended = body + &line("09:00", "Complete callback on data path pod termination");
         let found = found(&ended);
         assert!(found.waits.is_empty() && found.entries.is_empty());
-        let task = found.tasks.get("du-1").unwrap();
+        let task = &found.tasks["du-1"];
         assert_eq!(task.kind, Some(TaskKind::DataUpload));
         assert_eq!(
             (task.looked, task.admitted, task.left),
