@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{broken, words};
-use crate::capture::NowFrom;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
+use crate::snapshot::NowFrom;
 use crate::snapshot::log_evidence::{EndFailure, EntryStage, FailedEnd, LogEvidence, LoggedEntry};
 use crate::snapshot::{NodeAgent, Observed};
 

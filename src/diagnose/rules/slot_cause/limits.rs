@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use super::{BLOCKED_SECONDS, SlotCause};
-use crate::capture::NowFrom;
 use crate::diagnose::case::Case;
 use crate::diagnose::finding::{Confidence, Evidence, EvidenceKind};
 use crate::diagnose::rules::words;
 use crate::replay::{NodeReplay, Pool};
+use crate::snapshot::NowFrom;
 use crate::snapshot::log_evidence::LogEvidence;
 use crate::snapshot::{Gap, GapReason, NodeAgent};
 use crate::velero::TaskRef;
