@@ -1,7 +1,7 @@
 //! Captures without names and secrets, which lead to the same findings.
 //!
 //! A redacted capture holds the fields that [`crate::snapshot`] reads and no other: what no rule of
-//! [`rules`] names is dropped, so that a field of a later Kubernetes is out until somebody has thought about
+//! `rules` names is dropped, so that a field of a later Kubernetes is out until somebody has thought about
 //! it. Names are replaced by pseudonyms, the same ones in objects, logs, events and refusals; words, times,
 //! numbers and versions that the diagnosis rests on stay. It must not know what the diagnosis concludes,
 //! and nothing above it may look into it for more than [`redact`] returns.
