@@ -123,11 +123,13 @@ const REFUSED: &[Refused] = &[
 ];
 
 /// Codes that no object of a cluster can show: files are no cluster, what may not be read is a matter of rights, and
-/// an API server names UID and resource version of every object.
-const ELSEWHERE: [RefusalCode; 3] = [
+/// an API server names UID and resource version of every object. That another task is the probe refuses no plan: it is
+/// said of a task that is left out, and the planner's own tests show it.
+const ELSEWHERE: [RefusalCode; 4] = [
     RefusalCode::Offline,
     RefusalCode::NotKnown,
     RefusalCode::NoPrecondition,
+    RefusalCode::ProbedByAnother,
 ];
 
 #[test]
