@@ -148,7 +148,7 @@ impl Notes {
             what: field,
             effect: OBJECT_LOST,
         };
-        self.faults.entry(fault).or_default().insert(who, why);
+        self.fault(fault, who, why);
     }
 
     /// Notes that one field of an object is read as absent.
@@ -177,10 +177,16 @@ impl Notes {
             what,
             effect,
         };
-        self.faults
-            .entry(fault)
-            .or_default()
-            .insert(who.to_string(), why.to_owned());
+        self.fault(fault, who.to_string(), why.to_owned());
+    }
+
+    /// Two objects may go by one name: those without any, and one that came twice. Which of the two is read
+    /// first must not decide what is said.
+    fn fault(&mut self, fault: Fault, who: String, why: String) {
+        let objects = self.faults.entry(fault).or_default();
+        if objects.get(&who).is_none_or(|said| why < *said) {
+            objects.insert(who, why);
+        }
     }
 
     /// Notes a gap as it is.
