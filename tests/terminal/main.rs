@@ -1,0 +1,5 @@
+//! The compiled plugin on a pseudo-terminal.
+
+#![cfg(unix)]
+
+mod pty;
