@@ -48,7 +48,7 @@ pub async fn ask_rights(cluster: &Cluster, rights: &[NeededRight], limit: Durati
     let granted: BTreeSet<&NeededRight> = shared
         .iter()
         .zip(answers)
-        .filter(|(_, answer)| *answer == Some(true))
+        .filter(|(_, answer)| *answer == Ok(true))
         .map(|(right, _)| right)
         .collect();
     let single: Vec<NeededRight> = rights
@@ -60,9 +60,9 @@ pub async fn ask_rights(cluster: &Cluster, rights: &[NeededRight], limit: Durati
     let answers = review(cluster, &single, limit).await;
     for (right, granted) in single.into_iter().zip(answers) {
         match granted {
-            Some(true) => {}
-            Some(false) => result.denied.push(right),
-            None => result.unanswered.push(right),
+            Ok(true) => {}
+            Ok(false) => result.denied.push(right),
+            Err(_) => result.unanswered.push(right),
         }
     }
     result
@@ -76,7 +76,11 @@ fn for_all(right: &NeededRight) -> NeededRight {
     }
 }
 
-async fn review(cluster: &Cluster, rights: &[NeededRight], limit: Duration) -> Vec<Option<bool>> {
+async fn review(
+    cluster: &Cluster,
+    rights: &[NeededRight],
+    limit: Duration,
+) -> Vec<Result<bool, String>> {
     let questions: Vec<Review<'_>> = rights
         .iter()
         .map(|right| Review {

@@ -179,8 +179,10 @@ fn a_server_that_is_down_is_said_at_once_and_asked_nothing_twice() {
             .within(8);
         assert!(count(&server, PODS) - before <= 1, "{command:?}");
     }
-    // It does not tell why yet: its questions come back as answered or not.
-    call(&server.url(), &["auth"]).expect(1, "answered no question about rights");
+    call(&server.url(), &["auth"]).expect(
+        1,
+        "answered no question about rights: HTTP 503 Service Unavailable: etcd is away",
+    );
 }
 
 #[test]

@@ -305,17 +305,25 @@ fn rights_in_velero_s_namespace_alone_are_enough_for_what_is_in_it() {
     let plane = Plane::Still.lock();
     play(&plane, "scenarios/normal-long-queue");
     let user = reader(&plane, Reach::Namespace, &[]);
-    for command in ["status", "diagnose", "replay"] {
-        let run = user.plugin(&[command, "-o", "json", PATIENT[0], PATIENT[1]]);
-        let document = run.json();
-        assert_eq!(text(&document, "namespace"), NAMESPACE, "{run}");
-        let gaps: BTreeSet<&str> = list(&document, "gaps")
-            .iter()
-            .filter(|gap| text(gap, "reason") == "forbidden")
-            .map(|gap| text(gap, "resource"))
-            .collect();
-        assert_eq!(gaps, BTreeSet::from(["nodes"]), "{run}");
+    let capture = user.file("capture.json");
+    let capture = capture.to_string_lossy();
+    let commands: [&[&str]; 6] = [
+        &["status"],
+        &["diagnose"],
+        &["replay"],
+        &["replay", "--simulate"],
+        &["explain", "du/du-a09"],
+        &["explain", "pvc/app/data-du-a09"],
+    ];
+    for command in commands {
+        let mut arguments = command.to_vec();
+        arguments.extend(["-o", "json"].iter().chain(&PATIENT));
+        only_nodes_are_forbidden(&user.plugin(&arguments));
     }
+    let taken = user.plugin(&["capture", "-f", &capture, PATIENT[0], PATIENT[1]]);
+    let said = taken.expect_code(0);
+    assert!(said.stderr.contains("nodes"), "{said}");
+    only_nodes_are_forbidden(&user.plugin(&["diagnose", "-o", "json", "--from", &capture]));
     let (_, everything) = diagnose(&reader(&plane, Reach::Cluster, &[]));
     let (run, document) = diagnose(&user);
     let ids = |document: &Value| -> Vec<String> {
@@ -325,6 +333,18 @@ fn rights_in_velero_s_namespace_alone_are_enough_for_what_is_in_it() {
             .collect()
     };
     assert_eq!(ids(&document), ids(&everything), "{run}");
+}
+
+/// Holds that an answer lacks the Nodes and nothing else for want of a right.
+fn only_nodes_are_forbidden(run: &Run) {
+    let document = run.json();
+    assert_eq!(text(&document, "namespace"), NAMESPACE, "{run}");
+    let gaps: BTreeSet<&str> = list(&document, "gaps")
+        .iter()
+        .filter(|gap| text(gap, "reason") == "forbidden")
+        .map(|gap| text(gap, "resource"))
+        .collect();
+    assert_eq!(gaps, BTreeSet::from(["nodes"]), "{run}");
 }
 
 #[test]

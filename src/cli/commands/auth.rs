@@ -1,5 +1,7 @@
 //! `auth`.
 
+use std::collections::BTreeSet;
+
 use clap::ValueEnum;
 
 use super::super::args::{OutputArgs, SourceArgs};
@@ -93,12 +95,20 @@ fn ask(args: &Args) -> Result<AuthReport, Error> {
             })
             .collect();
         let answers = cluster.review(&questions, options.request_timeout).await;
-        if answers.iter().all(Option::is_none) {
+        let unanswered: BTreeSet<&str> = answers
+            .iter()
+            .filter_map(|answer| answer.as_ref().err().map(String::as_str))
+            .collect();
+        let why = unanswered.into_iter().collect::<Vec<_>>().join("; ");
+        if answers.iter().all(Result::is_err) {
             let server = &cluster.resolved().server;
             return Err(Error::could_not_answer(anyhow::anyhow!(
-                "the API server {server} answered no question about rights"
+                "the API server {server} answered no question about rights: {why}"
             ))
             .hint("try the same connection with: kubectl auth can-i --list"));
+        }
+        if !why.is_empty() {
+            progress(&format!("some rights are unknown: {why}"));
         }
         let rows = asked
             .iter()
@@ -106,7 +116,7 @@ fn ask(args: &Args) -> Result<AuthReport, Error> {
             .map(|((right, verb), granted)| RightRow {
                 right: **right,
                 verb,
-                granted,
+                granted: granted.ok(),
             })
             .collect();
         Ok(AuthReport {

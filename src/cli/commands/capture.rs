@@ -104,6 +104,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     }
     if path == Path::new("-") {
         ui.answer(|out| format::write(&capture, out))?;
+        say_lacks(&capture, ui);
         return Ok(exit);
     }
     write_whole(&path, overwrite, |out| {
@@ -124,6 +125,7 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         }
     };
     ui.say(&format!("Wrote {}. {holds}", path.display()));
+    say_lacks(&capture, ui);
     ui.say(&format!(
         "Look at it with: kubectl velero-slots diagnose --from {}",
         path.display()
@@ -205,20 +207,31 @@ fn plan(contents: &Contents, path: &Path, capture: &Capture) -> String {
             page.namespace, page.pod, page.bytes
         ));
     }
-    for lacking in &contents.refused {
-        line(format_args!(
-            "  {}: refused, {}",
-            lacking.resource, lacking.reason
-        ));
-    }
-    for lacking in &contents.cut {
-        line(format_args!(
-            "  {}: in part, {}",
-            lacking.resource, lacking.reason
-        ));
+    for lack in lacks(contents) {
+        line(format_args!("  {lack}"));
     }
     line(format_args!("Nothing was written."));
     text
+}
+
+/// Whoever sends a capture around has to know what the other will not see in it.
+fn say_lacks(capture: &Capture, ui: &mut Ui<'_>) {
+    for lack in lacks(&capture.contents()) {
+        ui.say(&format!("It lacks {lack}"));
+    }
+}
+
+/// What the capture should hold and does not, or not whole.
+fn lacks(contents: &Contents) -> impl Iterator<Item = String> {
+    let refused = contents
+        .refused
+        .iter()
+        .map(|lacking| format!("{}: refused, {}", lacking.resource, lacking.reason));
+    let cut = contents
+        .cut
+        .iter()
+        .map(|lacking| format!("{}: in part, {}", lacking.resource, lacking.reason));
+    refused.chain(cut)
 }
 
 fn timed_out(capture: &Capture) -> bool {
