@@ -95,7 +95,7 @@ fn passwords_are_sent_as_kubectl_sends_them() {
     .logs_in_with("Basic bWU6cEA=");
 }
 
-/// Row 14 and 21 of the client's side.
+/// Rows 14, 21 and 23 of the client's side.
 #[test]
 fn client_certificates_are_shown_as_kubectl_shows_them() {
     let files = "client-certificate: pki/client.pem, client-key: pki/client.key.pem";
@@ -112,6 +112,23 @@ fn client_certificates_are_shown_as_kubectl_shows_them() {
     ] {
         Row::new("a client certificate", trusting(user))
             .works(|contact| contact.came(|way| way.certificate.as_deref() == Some(shown)));
+    }
+    // Row 23: every form in which a key is kept.
+    for (certificate, key) in [
+        ("client", "client.sec1.key"),
+        ("client", "client.parameters.key"),
+        ("rsa", "rsa.key"),
+        ("rsa", "rsa.pkcs1.key"),
+        ("ed25519", "ed25519.key"),
+    ] {
+        let files = format!("client-certificate: pki/{certificate}.pem, client-key: pki/{key}.pem");
+        let data =
+            format!("client-certificate-data: '@{certificate}@', client-key-data: '@{key}@'");
+        for user in [files, data] {
+            Row::new(key, trusting(&user)).works(|contact| {
+                contact.came(|way| way.certificate.as_deref() == Some(certificate))
+            });
+        }
     }
     Row::new(
         "a certificate and a token",

@@ -27,7 +27,7 @@ macro_rules! pem {
 }
 
 /// The certificates and keys of the tests (`src/collect/kubectl_compat/testdata/make.sh`).
-const PEMS: [(&str, &str); 12] = [
+const PEMS: [(&str, &str); 19] = [
     pem!("authority"),
     pem!("server"),
     pem!("server.key"),
@@ -40,6 +40,13 @@ const PEMS: [(&str, &str); 12] = [
     pem!("p521.key"),
     pem!("client"),
     pem!("client.key"),
+    pem!("client.sec1.key"),
+    pem!("client.parameters.key"),
+    pem!("rsa"),
+    pem!("rsa.key"),
+    pem!("rsa.pkcs1.key"),
+    pem!("ed25519"),
+    pem!("ed25519.key"),
 ];
 
 /// No client of rustls can show it, and it is only asked for by the row that says so.

@@ -35,4 +35,15 @@ openssl req -new -key client.key.pem -subj /CN=client |
     openssl x509 -req -CA authority.pem -CAkey authority.key.pem -set_serial 4 -days $days -extfile ext.txt -out client.pem
 openssl req -new -key client.key.pem -subj /CN=client |
     openssl x509 -req -CA authority.pem -CAkey authority.key.pem -set_serial 5 -days $days -out client-v1.pem
+# The forms in which keys are kept: SEC1 alone and behind its parameters, RSA in PKCS#1 and PKCS#8, Ed25519.
+openssl ec -in client.key.pem -out client.sec1.key.pem
+{ openssl ecparam -name prime256v1 && cat client.sec1.key.pem; } >client.parameters.key.pem
+openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out rsa.key.pem
+openssl rsa -in rsa.key.pem -traditional -out rsa.pkcs1.key.pem
+openssl genpkey -algorithm ed25519 -out ed25519.key.pem
+for name in rsa ed25519; do
+    openssl req -new -key $name.key.pem -subj /CN=$name |
+        openssl x509 -req -CA authority.pem -CAkey authority.key.pem -set_serial "$(printf '%s' $name | cksum | cut -d' ' -f1)" \
+            -days $days -extfile ext.txt -out $name.pem
+done
 rm -rf ext.txt ca ca.cnf expired.csr authority.key.pem other-name.key.pem.tmp
