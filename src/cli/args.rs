@@ -182,6 +182,8 @@ pub(crate) enum OutputFormat {
     Yaml,
     /// Names that can be pasted into kubectl
     Name,
+    /// Markdown, for an incident channel
+    Markdown,
 }
 
 impl From<OutputFormat> for Format {
@@ -192,6 +194,7 @@ impl From<OutputFormat> for Format {
             OutputFormat::Json => Self::Json,
             OutputFormat::Yaml => Self::Yaml,
             OutputFormat::Name => Self::Name,
+            OutputFormat::Markdown => Self::Markdown,
         }
     }
 }

@@ -115,7 +115,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -177,7 +177,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -239,7 +239,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -303,7 +303,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -380,7 +380,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -448,7 +448,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -562,7 +562,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -600,10 +600,9 @@ fn commands_of_later_releases_do_not_exist_yet() {
 
 #[test]
 fn flags_and_formats_of_later_releases_are_refused() {
-    let calls: [&[&str]; 5] = [
+    let calls: [&[&str]; 4] = [
         &["status", "-w"],
         &["status", "--until", "idle"],
-        &["status", "-o", "markdown"],
         &["status", "-o", "openmetrics"],
         &["status", "--fail-on", "never"],
     ];
@@ -664,7 +663,7 @@ fn wrong_values_are_usage_errors_that_say_what_is_expected() {
         ),
         (
             &["status", "-o", "xml"],
-            "[possible values: table, wide, json, yaml, name]",
+            "[possible values: table, wide, json, yaml, name, markdown]",
         ),
     ];
     for (args, expected) in calls {

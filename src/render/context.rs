@@ -87,7 +87,8 @@ fn cut_front(path: &str, width: usize, terminal: &Terminal) -> String {
     format!("{}{kept}", terminal.marks.more())
 }
 
-fn velero(head: &Head) -> String {
+/// Writes the versions of Velero.
+pub(super) fn velero(head: &Head) -> String {
     match head.velero_versions.as_slice() {
         [] => format!("Velero {UNKNOWN}"),
         [first, .., last] if head.velero_versions.len() > 3 => {
@@ -100,7 +101,8 @@ fn velero(head: &Head) -> String {
     }
 }
 
-fn limits(limits: &SlotLimits) -> String {
+/// Writes the limits in force.
+pub(super) fn limits(limits: &SlotLimits) -> String {
     let known = match (limits.known.first(), limits.known.last()) {
         (Some(low), Some(high)) if low == high => format!("limit {low}/node"),
         (Some(low), Some(high)) => format!("limit {low} to {high}/node"),
@@ -114,7 +116,8 @@ fn limits(limits: &SlotLimits) -> String {
     }
 }
 
-fn as_of(head: &Head) -> String {
+/// Writes the time that counts as now, and where it comes from.
+pub(super) fn as_of(head: &Head) -> String {
     let from = match head.now_from {
         NowFrom::Server => "",
         NowFrom::Flag => " (--now)",
@@ -201,7 +204,8 @@ pub(super) fn hidden_tasks(head: &Head) -> Option<String> {
     }
 }
 
-const fn words(reason: GapReason) -> &'static str {
+/// Writes why something could not be read.
+pub(super) const fn words(reason: GapReason) -> &'static str {
     match reason {
         GapReason::Forbidden => "forbidden",
         GapReason::NotFound => "not found",

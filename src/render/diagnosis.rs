@@ -54,12 +54,34 @@ pub(super) fn wide(
 
 /// How much a view tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Detail {
+pub(super) enum Detail {
+    /// What fits on a first screen.
     Short,
+    /// All of it.
     Everything,
 }
 
 fn headline(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> Vec<Line> {
+    headline_texts(report, terminal, detail)
+        .into_iter()
+        .enumerate()
+        .flat_map(|(index, (mark, style, text))| {
+            let most = match detail {
+                Detail::Short => HEADLINE_ROWS.saturating_sub(index),
+                Detail::Everything => usize::MAX,
+            };
+            let first = Line::new(&format!("{mark} "), style);
+            within(wrap(&first, &text, style, terminal), most, terminal)
+        })
+        .collect()
+}
+
+/// Says the verdict, and what is unknown beside it; each with its mark.
+pub(super) fn headline_texts(
+    report: &DiagnosisReport,
+    terminal: &Terminal,
+    detail: Detail,
+) -> Vec<(&'static str, Style, String)> {
     let marks = terminal.marks;
     let counts = severity_counts(report);
     let unfinished = match report.unfinished {
@@ -93,43 +115,22 @@ fn headline(report: &DiagnosisReport, terminal: &Terminal, detail: Detail) -> Ve
     } else {
         text
     };
-    let most = |rows: usize| match detail {
-        Detail::Short => rows,
-        Detail::Everything => usize::MAX,
-    };
-    let mut lines = within(
-        wrap(
-            &Line::new(&format!("{mark} "), style),
-            &text,
-            style,
-            terminal,
-        ),
-        most(HEADLINE_ROWS),
-        terminal,
-    );
+    let mut texts = vec![(mark, style, text)];
     let also_unclear = match report.verdict {
         Verdict::Stuck => !report.inconclusive.is_empty() || hidden_tasks(&report.head).is_some(),
         Verdict::Attention | Verdict::Healthy => hidden_tasks(&report.head).is_some(),
         Verdict::Unknown => false,
     };
     if also_unclear {
-        lines.extend(within(
-            wrap(
-                &Line::new(&format!("{} ", marks.unknown()), Style::Unknown),
-                &format!("beside that UNKNOWN: {}", lacking(report, terminal, detail)),
-                Style::Unknown,
-                terminal,
-            ),
-            most(HEADLINE_ROWS - 1),
-            terminal,
+        texts.push((
+            marks.unknown(),
+            Style::Unknown,
+            format!("beside that UNKNOWN: {}", lacking(report, terminal, detail)),
         ));
     } else if report.verdict == Verdict::Unknown && !counts.is_empty() {
-        lines.push(Line::new(
-            &format!("  found all the same: {counts}"),
-            Style::Plain,
-        ));
+        texts.push((" ", Style::Plain, format!("found all the same: {counts}")));
     }
-    lines
+    texts
 }
 
 /// Says what is missing.
@@ -421,8 +422,8 @@ fn everything(row: &FindingRow, report: &DiagnosisReport, terminal: &Terminal) -
     lines
 }
 
-/// The command of the worst finding; without one, a look at everything where something is not known.
-fn next_command(report: &DiagnosisReport) -> Option<String> {
+/// Returns the command of the worst finding; without one, a look at everything where something is not known.
+pub(super) fn next_command(report: &DiagnosisReport) -> Option<String> {
     let action = report
         .findings
         .first()

@@ -24,8 +24,10 @@ const NAMED: usize = 5;
 
 /// How much a view tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Detail {
+pub(super) enum Detail {
+    /// The first few of what could be many.
     Short,
+    /// All of it.
     Everything,
 }
 
@@ -94,22 +96,21 @@ const fn look(standing: Standing, marks: Marks) -> (&'static str, Style) {
     }
 }
 
-/// Writes the list of a Backup's, Restore's or PVC's tasks; nothing for a task itself.
-fn overview(report: &ExplanationReport, terminal: &Terminal, detail: Detail) -> Vec<Line> {
+/// Says how the tasks of a Backup, Restore or PVC stand; nothing for a task itself.
+pub(super) fn overview_text(report: &ExplanationReport) -> Option<String> {
     let of_tasks = matches!(
         report.subject.kind.as_str(),
         "Backup" | "Restore" | "PersistentVolumeClaim"
     );
     if !of_tasks {
-        return Vec::new();
+        return None;
     }
-    let (mark, style) = look(report.verdict, terminal.marks);
     let phase = report
         .subject_phase
         .as_deref()
         .map(|phase| format!(" is {}", if phase.is_empty() { "New" } else { phase }))
         .unwrap_or_default();
-    let text = format!(
+    Some(format!(
         "{}{phase}: {}, {} finished: {}",
         report.subject,
         count(
@@ -119,7 +120,15 @@ fn overview(report: &ExplanationReport, terminal: &Terminal, detail: Detail) -> 
         ),
         report.finished,
         report.verdict.as_str().to_uppercase()
-    );
+    ))
+}
+
+/// Writes the list of a Backup's, Restore's or PVC's tasks; nothing for a task itself.
+fn overview(report: &ExplanationReport, terminal: &Terminal, detail: Detail) -> Vec<Line> {
+    let Some(text) = overview_text(report) else {
+        return Vec::new();
+    };
+    let (mark, style) = look(report.verdict, terminal.marks);
     let mut lines = wrap(
         &Line::new(&format!("{mark} "), style),
         &text,
@@ -376,7 +385,8 @@ fn slots(
     lines
 }
 
-fn slots_title(slots: &NodeSlots) -> String {
+/// Says how many slots a node has, and how many are held by status.
+pub(super) fn slots_title(slots: &NodeSlots) -> String {
     let limit = slots
         .limit
         .map_or_else(|| UNKNOWN.to_owned(), |limit| limit.to_string());
@@ -428,7 +438,8 @@ fn holders(
     lines
 }
 
-fn format_progress(progress: Progress) -> String {
+/// Writes how far a transfer is, with a blank before; nothing where its total is not known.
+pub(super) fn format_progress(progress: Progress) -> String {
     if progress.total_bytes > 0 {
         let percent = i128::from(progress.bytes_done) * 100 / i128::from(progress.total_bytes);
         format!(" {percent}%")
@@ -437,7 +448,8 @@ fn format_progress(progress: Progress) -> String {
     }
 }
 
-fn competitors(competing: &Competing, detail: Detail) -> String {
+/// Says who may take the next slot or place first.
+pub(super) fn competitors(competing: &Competing, detail: Detail) -> String {
     if competing.count == 0 {
         return "nobody".to_owned();
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! Report ─┬─► table, wide ─► Screen (cleans every text, adds colour) ─┐
 //!         ├─► name ───────────────────────────────────────────────────┼─► writer
+//!         ├─► markdown (escapes in Inline) ───────────────────────────┤
 //!         └─► json::v1 ─► JSON or YAML (escapes on the way) ──────────┘
 //! ```
 
@@ -20,6 +21,7 @@ mod diagnosis;
 mod eta;
 mod explain;
 mod json;
+mod markdown;
 mod name;
 mod outcome;
 mod plan;
@@ -45,6 +47,8 @@ pub enum Format {
     Yaml,
     /// Names that can be pasted into kubectl.
     Name,
+    /// Markdown, for an incident channel.
+    Markdown,
 }
 
 /// What the writer at the other end can show.
@@ -116,6 +120,7 @@ pub fn status(
         Format::Json => json::write_json(out, &json::v1::Status::from(report)),
         Format::Yaml => json::write_yaml(out, &json::v1::Status::from(report)),
         Format::Name => name::status(out, report),
+        Format::Markdown => markdown::status(out, report),
     }
 }
 
@@ -136,6 +141,7 @@ pub fn diagnosis(
         Format::Json => json::write_json(out, &json::v1::Diagnosis::from(report)),
         Format::Yaml => json::write_yaml(out, &json::v1::Diagnosis::from(report)),
         Format::Name => name::diagnosis(out, report),
+        Format::Markdown => markdown::diagnosis(out, report),
     }
 }
 
@@ -156,6 +162,7 @@ pub fn replay(
         Format::Json => json::write_json(out, &json::v1::Replay::from(report)),
         Format::Yaml => json::write_yaml(out, &json::v1::Replay::from(report)),
         Format::Name => name::replay(out, report),
+        Format::Markdown => markdown::replay(out, report),
     }
 }
 
@@ -176,6 +183,7 @@ pub fn explanation(
         Format::Json => json::write_json(out, &json::explanation::Explanation::from(report)),
         Format::Yaml => json::write_yaml(out, &json::explanation::Explanation::from(report)),
         Format::Name => name::explanation(out, report),
+        Format::Markdown => markdown::explanation(out, report),
     }
 }
 
@@ -186,7 +194,7 @@ pub fn explanation(
 /// Only those of the writer.
 pub fn runbook(out: &mut dyn Write, page: &Runbook, format: Format) -> io::Result<()> {
     match format {
-        Format::Table | Format::Wide => explain::runbook(out, page),
+        Format::Table | Format::Wide | Format::Markdown => explain::runbook(out, page),
         Format::Json => json::write_json(out, &json::explanation::RunbookPage::from(page)),
         Format::Yaml => json::write_yaml(out, &json::explanation::RunbookPage::from(page)),
         Format::Name => writeln!(out, "{}", page.id.as_str()),
@@ -219,6 +227,7 @@ pub fn simulation(
         Format::Json => json::write_json(out, &json::simulation::Simulation::from(report)),
         Format::Yaml => json::write_yaml(out, &json::simulation::Simulation::from(report)),
         Format::Name => name::simulation(out, report),
+        Format::Markdown => markdown::simulation(out, report),
     }
 }
 
@@ -239,6 +248,7 @@ pub fn plan(
         Format::Json => json::write_json(out, &json::action::Plan::from(report)),
         Format::Yaml => json::write_yaml(out, &json::action::Plan::from(report)),
         Format::Name => name::plan(out, &report.plan),
+        Format::Markdown => markdown::plan(out, report),
     }
 }
 
@@ -259,6 +269,7 @@ pub fn outcome(
         Format::Json => json::write_json(out, &json::action::Outcome::from(report)),
         Format::Yaml => json::write_yaml(out, &json::action::Outcome::from(report)),
         Format::Name => name::outcome(out, report),
+        Format::Markdown => markdown::outcome(out, report),
     }
 }
 
@@ -269,7 +280,7 @@ pub fn outcome(
 /// Only those of the writer.
 pub fn version(out: &mut dyn Write, report: &VersionReport, format: Format) -> io::Result<()> {
     match format {
-        Format::Table | Format::Wide => replay::version(out, report),
+        Format::Table | Format::Wide | Format::Markdown => replay::version(out, report),
         Format::Json => json::write_json(out, &json::v1::Version::from(report)),
         Format::Yaml => json::write_yaml(out, &json::v1::Version::from(report)),
         Format::Name => writeln!(out, "kubectl-velero-slots/{}", report.client_version),

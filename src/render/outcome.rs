@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use jiff::Timestamp;
+
 use super::Terminal;
 use super::columns::{Column, Room, Table};
 use super::context::{acting_context, gaps_in_full, gaps_in_short, next};
@@ -9,7 +11,7 @@ use super::screen::{Line, Span, Style, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, time};
 use crate::report::OutcomeReport;
 use crate::report::action::{
-    Achieved, Ending, NodeResult, StepKind, StepResult, StepSeen, TaskOutcome, TaskResult,
+    Achieved, Ending, NodeResult, Outcome, StepKind, StepResult, StepSeen, TaskOutcome, TaskResult,
 };
 
 const COLUMNS: [Column; 5] = [
@@ -98,23 +100,40 @@ fn top(report: &OutcomeReport, terminal: &Terminal) -> Vec<Line> {
         style,
         terminal,
     ));
-    for seen in &outcome.steps {
-        lines.extend(wrap(
-            &Line::new(&format!("{} ", time(seen.at)), Style::Dim),
-            &step(seen),
-            Style::Plain,
-            terminal,
-        ));
+    for Step { at, text, style } in happened(outcome) {
+        let at = at.map_or_else(|| UNKNOWN.to_owned(), time);
+        let first = Line::new(&format!("{at} "), Style::Dim);
+        lines.extend(wrap(&first, &text, style, terminal));
     }
+    lines
+}
+
+/// One thing that happened.
+pub(super) struct Step {
+    /// When it was seen.
+    pub(super) at: Option<Timestamp>,
+    /// What it is.
+    pub(super) text: String,
+    style: Style,
+}
+
+/// Tells what was written and what was seen, in that order.
+pub(super) fn happened(outcome: &Outcome) -> Vec<Step> {
+    let plain = |at: Timestamp, text: String| Step {
+        at: Some(at),
+        text,
+        style: Style::Plain,
+    };
+    let mut all: Vec<Step> = outcome
+        .steps
+        .iter()
+        .map(|seen| plain(seen.at, step(seen)))
+        .collect();
     for node in &outcome.nodes {
-        for stage in &node.stages {
-            lines.extend(wrap(
-                &Line::new(&format!("{} ", time(stage.at)), Style::Dim),
-                &format!("{}: {} ({})", node.node, stage.stage.as_str(), stage.by),
-                Style::Plain,
-                terminal,
-            ));
-        }
+        all.extend(node.stages.iter().map(|stage| {
+            let text = format!("{}: {} ({})", node.node, stage.stage.as_str(), stage.by);
+            plain(stage.at, text)
+        }));
         let last = match node.result {
             NodeResult::Recovered => None,
             NodeResult::NotTried => Some("not tried".to_owned()),
@@ -124,17 +143,13 @@ fn top(report: &OutcomeReport, terminal: &Terminal) -> Vec<Line> {
                     .unwrap_or_else(|| "nothing more was seen".to_owned()),
             ),
         };
-        if let Some(last) = last {
-            let at = outcome.last_seen.map_or_else(|| UNKNOWN.to_owned(), time);
-            lines.extend(wrap(
-                &Line::new(&format!("{at} "), Style::Dim),
-                &format!("{}: {last}", node.node),
-                Style::Warn,
-                terminal,
-            ));
-        }
+        all.extend(last.map(|last| Step {
+            at: outcome.last_seen,
+            text: format!("{}: {last}", node.node),
+            style: Style::Warn,
+        }));
     }
-    lines
+    all
 }
 
 fn step(seen: &StepSeen) -> String {

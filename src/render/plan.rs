@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::Terminal;
 use super::columns::{Column, Room, Table};
 use super::context::{acting_context, gaps_in_full, gaps_in_short};
 use super::screen::{Line, Span, Style, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count, time};
+use super::{Marks, Terminal};
 use crate::report::PlanReport;
 use crate::report::action::{
     AgentBill, EVENT_NUDGE, EVENT_RESTART, Earlier, Effect, Expectation, Expected, Force, LeftOut,
@@ -63,8 +63,10 @@ pub(super) fn wide(
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Width {
+pub(super) enum Width {
+    /// What a first screen tells.
     Short,
+    /// All of it.
     Full,
 }
 
@@ -127,11 +129,7 @@ fn lines(report: &PlanReport, width: Width, terminal: &Terminal) -> Vec<Line> {
         lines.extend(field("writes", &written(step, width), terminal));
     }
     if !plan.steps.is_empty() {
-        let event = match plan.action {
-            PlanAction::Nudge => format!("an Event on each task ({EVENT_NUDGE})"),
-            PlanAction::Restart => format!("an Event on each deleted pod ({EVENT_RESTART})"),
-        };
-        lines.extend(field("writes", &event, terminal));
+        lines.extend(field("writes", &events(plan.action), terminal));
     }
     if plan.action == PlanAction::Restart && !plan.steps.is_empty() {
         for save in plan.nodes.iter().filter_map(|node| node.save_log.as_ref()) {
@@ -175,6 +173,14 @@ fn lines(report: &PlanReport, width: Width, terminal: &Terminal) -> Vec<Line> {
     lines
 }
 
+/// Says which Events an action writes.
+pub(super) fn events(action: PlanAction) -> String {
+    match action {
+        PlanAction::Nudge => format!("an Event on each task ({EVENT_NUDGE})"),
+        PlanAction::Restart => format!("an Event on each deleted pod ({EVENT_RESTART})"),
+    }
+}
+
 fn told<T>(all: &[T], width: Width) -> &[T] {
     match width {
         Width::Full => all,
@@ -209,46 +215,43 @@ fn short(task: &TaskRef) -> String {
     format!("{}/{}", task.kind.short_name(), task.name)
 }
 
-/// The line that says whether it may be done.
 fn verdict(plan: &Plan, terminal: &Terminal) -> Vec<Line> {
+    let (mark, style, text) = verdict_text(plan, terminal.marks);
+    let first = Line::new(&format!("{mark} "), style);
+    wrap(&first, &text, style, terminal)
+}
+
+/// Says whether it may be done; with its mark.
+pub(super) fn verdict_text(plan: &Plan, marks: Marks) -> (&'static str, Style, String) {
     let what = if plan.confirmation.question.is_empty() {
         format!("{}: nothing to do", plan.action.as_str())
     } else {
         plan.confirmation.question.clone()
     };
-    let (mark, style, text) = match plan.verdict() {
-        Verdict::Allowed if plan.steps.is_empty() => (terminal.marks.warn(), Style::Warn, what),
-        Verdict::Allowed => (terminal.marks.good(), Style::Good, format!("would {what}")),
-        Verdict::Forced => (
-            terminal.marks.warn(),
-            Style::Warn,
-            format!("would {what} (--force)"),
-        ),
+    match plan.verdict() {
+        Verdict::Allowed if plan.steps.is_empty() => (marks.warn(), Style::Warn, what),
+        Verdict::Allowed => (marks.good(), Style::Good, format!("would {what}")),
+        Verdict::Forced => (marks.warn(), Style::Warn, format!("would {what} (--force)")),
         Verdict::RefusedUnlessForced => (
-            terminal.marks.bad(),
+            marks.bad(),
             Style::Bad,
             format!("refused, unless --force is given: {what}"),
         ),
-        Verdict::Refused => (terminal.marks.bad(), Style::Bad, format!("refused: {what}")),
-    };
-    wrap(
-        &Line::new(&format!("{mark} "), style),
-        &text,
-        style,
-        terminal,
-    )
+        Verdict::Refused => (marks.bad(), Style::Bad, format!("refused: {what}")),
+    }
 }
 
-fn refused(refusal: &Refusal, force: Force, terminal: &Terminal) -> Vec<Line> {
+/// Says why it is refused, and whether that is overridden.
+pub(super) fn refused_text(refusal: &Refusal, force: Force) -> String {
     let over = match (refusal.by, force) {
         (Override::Force, Force::Yes) => "overridden by --force: ",
         (Override::Force | Override::Never, Force::No) | (Override::Never, Force::Yes) => "",
     };
-    let mut lines = field(
-        "why",
-        &format!("{over}{} ({})", refusal.reason, refusal.code.as_str()),
-        terminal,
-    );
+    format!("{over}{} ({})", refusal.reason, refusal.code.as_str())
+}
+
+fn refused(refusal: &Refusal, force: Force, terminal: &Terminal) -> Vec<Line> {
+    let mut lines = field("why", &refused_text(refusal, force), terminal);
     for instead in &refusal.instead {
         lines.extend(field("instead", &instead.effect, terminal));
         if let Some(command) = &instead.command {
@@ -284,7 +287,8 @@ fn node_lines(report: &PlanReport, node: &NodePlan, terminal: &Terminal) -> Vec<
     lines
 }
 
-fn agent_text(report: &PlanReport, agent: &AgentBill) -> String {
+/// Says which node-agent it is, how old, of which release.
+pub(super) fn agent_text(report: &PlanReport, agent: &AgentBill) -> String {
     let ago = |from: Option<jiff::Timestamp>| {
         from.map_or_else(
             || UNKNOWN.to_owned(),
@@ -368,7 +372,8 @@ fn cells(effect: &TaskEffect) -> Vec<Span> {
     ]
 }
 
-fn afterwards(effect: &TaskEffect) -> Span {
+/// Says what becomes of a task.
+pub(super) fn afterwards(effect: &TaskEffect) -> Span {
     let (text, style) = match effect.effect {
         Effect::Resumed => ("resumed", Style::Plain),
         Effect::Canceled => ("cancelled", Style::Warn),
@@ -388,6 +393,11 @@ fn afterwards(effect: &TaskEffect) -> Span {
 }
 
 fn then(expected: &Expectation, terminal: &Terminal) -> Vec<Line> {
+    field("expect", &expected_text(expected), terminal)
+}
+
+/// Says what should happen, and until when.
+pub(super) fn expected_text(expected: &Expectation) -> String {
     let all = expected.tasks.len();
     let one = expected.at_least == 1;
     let who = match expected.tasks.as_slice() {
@@ -407,14 +417,11 @@ fn then(expected: &Expectation, terminal: &Terminal) -> Vec<Line> {
         .node
         .as_ref()
         .map_or_else(String::new, |node| format!(" on {node}"));
-    field(
-        "expect",
-        &format!("{who}{node} {what} within {}", age(expected.within_seconds)),
-        terminal,
-    )
+    format!("{who}{node} {what} within {}", age(expected.within_seconds))
 }
 
-fn tried(earlier: &Earlier) -> String {
+/// Says what was tried before.
+pub(super) fn tried(earlier: &Earlier) -> String {
     let node = earlier
         .node
         .as_ref()
@@ -457,7 +464,8 @@ fn left_out(left: &LeftOut, terminal: &Terminal) -> Vec<Line> {
     lines
 }
 
-fn written(step: &Step, width: Width) -> String {
+/// Says what a step writes.
+pub(super) fn written(step: &Step, width: Width) -> String {
     let what = match &step.kind {
         StepKind::AnnotateTask { task, .. } => format!("an annotation on {task}"),
         StepKind::AnnotatePod { pod, task, .. } => {

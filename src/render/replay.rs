@@ -79,6 +79,17 @@ pub(super) fn version(out: &mut dyn Write, report: &VersionReport) -> io::Result
 
 fn top(report: &ReplayReport, terminal: &Terminal) -> Vec<Line> {
     let mut lines = context(&report.head, terminal);
+    let (mark, style, text) = top_text(report, terminal);
+    let first = Line::new(&format!("{mark} "), style);
+    lines.extend(wrap(&first, &text, style, terminal));
+    lines
+}
+
+/// Says how many tasks there are, how many differ, and what is not known; with its mark.
+pub(super) fn top_text(
+    report: &ReplayReport,
+    terminal: &Terminal,
+) -> (&'static str, Style, String) {
     let diverging = report.decisions.iter().filter(|row| row.diverges).count();
     let tasks = match report.decisions.len() {
         0 => "no unfinished task was seen".to_owned(),
@@ -95,32 +106,16 @@ fn top(report: &ReplayReport, terminal: &Terminal) -> Vec<Line> {
     let mut unclear: Vec<String> = unmatched(&report.head, terminal).into_iter().collect();
     unclear.extend(hidden_tasks(&report.head));
     if !unclear.is_empty() {
-        let hidden = unclear.join("; ");
-        lines.extend(wrap(
-            &Line::new(&format!("{} ", terminal.marks.unknown()), Style::Unknown),
-            &format!("UNKNOWN: {hidden}; {text}"),
-            Style::Unknown,
-            terminal,
-        ));
-        return lines;
+        let text = format!("UNKNOWN: {}; {text}", unclear.join("; "));
+        return (terminal.marks.unknown(), Style::Unknown, text);
     }
-    let (mark, style, text) = if diverging > 0 {
+    if diverging > 0 {
         let differ = if diverging == 1 { "differs" } else { "differ" };
-        (
-            terminal.marks.warn(),
-            Style::Warn,
-            format!("{text}; {diverging} {differ} from what would be decided now"),
-        )
+        let text = format!("{text}; {diverging} {differ} from what would be decided now");
+        (terminal.marks.warn(), Style::Warn, text)
     } else {
         (terminal.marks.good(), Style::Good, text)
-    };
-    lines.extend(wrap(
-        &Line::new(&format!("{mark} "), style),
-        &text,
-        style,
-        terminal,
-    ));
-    lines
+    }
 }
 
 fn diverges(decision: &DecisionRow) -> Span {

@@ -3,12 +3,12 @@
 
 use std::io::{self, Write};
 
-use super::Terminal;
 use super::columns::{Column, Room, Table};
 use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks};
 use super::screen::{Line, Span, Style, rows, wrap, write_lines};
 use super::status::SCREEN_ROWS;
 use super::words::{NONE, age, count};
+use super::{Marks, Terminal};
 use crate::report::{
     Assumption, Design, NodeOutcome, Outcome, Range, SimulationReport, TaskOutcome,
 };
@@ -127,20 +127,25 @@ pub(super) fn wide(
 
 fn top(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
     let mut lines = context(&report.head, terminal);
+    if let Some((mark, style, text)) = top_text(report, terminal.marks) {
+        let first = Line::new(&format!("{mark} "), style);
+        lines.extend(wrap(&first, &text, style, terminal));
+    }
+    lines
+}
+
+/// Says what was simulated, and what becomes of the tasks; with its mark. `None` where nothing was simulated.
+pub(super) fn top_text(
+    report: &SimulationReport,
+    marks: Marks,
+) -> Option<(&'static str, Style, String)> {
     let simulation = &report.simulation;
     let tasks = count(simulation.tasks, "unfinished task", "unfinished tasks");
     if let Some(why) = hidden_tasks(&report.head).or_else(|| simulation.refused.clone()) {
-        lines.extend(wrap(
-            &Line::new(&format!("{} ", terminal.marks.unknown()), Style::Unknown),
-            &format!("UNKNOWN: {why}; {tasks}"),
-            Style::Unknown,
-            terminal,
-        ));
-        return lines;
+        let text = format!("UNKNOWN: {why}; {tasks}");
+        return Some((marks.unknown(), Style::Unknown, text));
     }
-    let Some(first) = simulation.outcomes.first() else {
-        return lines;
-    };
+    let first = simulation.outcomes.first()?;
     let missed = first.missed.p50.unwrap_or(0);
     let stuck = first.stuck.p50.unwrap_or(0);
     let runs = match simulation.runs {
@@ -161,18 +166,11 @@ fn top(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
         parts.push(format!("{} left out by filters", report.tasks_not_shown));
     }
     let text = parts.join("; ");
-    let (mark, style) = if missed + stuck > 0 {
-        (terminal.marks.warn(), Style::Warn)
+    Some(if missed + stuck > 0 {
+        (marks.warn(), Style::Warn, text)
     } else {
-        (terminal.marks.good(), Style::Good)
-    };
-    lines.extend(wrap(
-        &Line::new(&format!("{mark} "), style),
-        &text,
-        style,
-        terminal,
-    ));
-    lines
+        (marks.good(), Style::Good, text)
+    })
 }
 
 /// The scenarios side by side.
@@ -215,7 +213,7 @@ fn scenarios(
 }
 
 /// Says how often higher limits drain later: the timers decide who is next, so they can.
-fn later(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+pub(super) fn later_text(report: &SimulationReport) -> Option<String> {
     let several = report
         .simulation
         .outcomes
@@ -250,15 +248,12 @@ fn later(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
             ))
         })
         .collect();
-    if parts.is_empty() {
-        return Vec::new();
-    }
-    wrap(
-        &Line::new("Drains later: ", Style::Dim),
-        &parts.join("; "),
-        Style::Plain,
-        terminal,
-    )
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn later(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+    let first = Line::new("Drains later: ", Style::Dim);
+    later_text(report).map_or_else(Vec::new, |text| wrap(&first, &text, Style::Plain, terminal))
 }
 
 fn scenario_row(outcome: &Outcome) -> [Span; 12] {
@@ -376,7 +371,8 @@ fn task_row(task: &TaskOutcome, report: &SimulationReport) -> [Span; 10] {
     ]
 }
 
-fn limit(limit: Option<i64>) -> String {
+/// Writes a number, or that there is none.
+pub(super) fn limit(limit: Option<i64>) -> String {
     limit.map_or_else(|| NONE.to_owned(), |limit| limit.to_string())
 }
 
@@ -391,15 +387,18 @@ fn range(range: Range, write: impl Fn(i64) -> String) -> String {
     }
 }
 
-fn times(millis: Range) -> String {
+/// Writes durations in milliseconds.
+pub(super) fn times(millis: Range) -> String {
     range(millis, |millis| age(millis / 1000))
 }
 
-fn numbers(of: Range) -> String {
+/// Writes numbers.
+pub(super) fn numbers(of: Range) -> String {
     range(of, |number| number.to_string())
 }
 
-fn in_words(assumption: &Assumption) -> String {
+/// Writes an assumption, and on how much it rests.
+pub(super) fn in_words(assumption: &Assumption) -> String {
     match assumption.samples {
         Some(samples) => format!(
             "{} ({})",

@@ -103,8 +103,22 @@ pub(super) fn wide(
 }
 
 fn headline(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
+    headline_texts(report, terminal)
+        .into_iter()
+        .flat_map(|(mark, style, text)| {
+            let first = Line::new(&format!("{mark} "), style);
+            wrap(&first, &text, style, terminal)
+        })
+        .collect()
+}
+
+/// Says how the nodes stand, and what is not known; each with its mark.
+pub(super) fn headline_texts(
+    report: &StatusReport,
+    terminal: &Terminal,
+) -> Vec<(&'static str, Style, String)> {
     let marks = terminal.marks;
-    let mut lines = Vec::new();
+    let mut texts = Vec::new();
     let number = |wanted: NodeVerdict| {
         report
             .nodes
@@ -153,31 +167,17 @@ fn headline(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
         } else {
             (marks.warn(), Style::Warn)
         };
-        let text = format!("{}; {waiting}", bad.join(", "));
-        lines.extend(wrap(
-            &Line::new(&format!("{mark} "), style),
-            &text,
-            style,
-            terminal,
-        ));
+        texts.push((mark, style, format!("{}; {waiting}", bad.join(", "))));
     }
     if !unclear.is_empty() {
-        lines.extend(wrap(
-            &Line::new(&format!("{} ", marks.unknown()), Style::Unknown),
-            &format!("UNKNOWN: {}", unclear.join("; ")),
-            Style::Unknown,
-            terminal,
-        ));
+        let text = format!("UNKNOWN: {}", unclear.join("; "));
+        texts.push((marks.unknown(), Style::Unknown, text));
     }
-    if lines.is_empty() {
-        lines.extend(wrap(
-            &Line::new(&format!("{} ", marks.good()), Style::Good),
-            &format!("no node is stuck; {waiting}"),
-            Style::Good,
-            terminal,
-        ));
+    if texts.is_empty() {
+        let text = format!("no node is stuck; {waiting}");
+        texts.push((marks.good(), Style::Good, text));
     }
-    lines
+    texts
 }
 
 fn waiting_words(report: &StatusReport) -> String {
@@ -199,6 +199,16 @@ fn waiting_words(report: &StatusReport) -> String {
 }
 
 fn queue(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
+    let text = queue_text(report);
+    if text.is_empty() {
+        Vec::new()
+    } else {
+        wrap(&Line::default(), &text, Style::Plain, terminal)
+    }
+}
+
+/// Says what no node owns yet, and what is not shown; empty where there is nothing to say.
+pub(super) fn queue_text(report: &StatusReport) -> String {
     let mut parts = Vec::new();
     if let Some(queue) = report.prepare_queue {
         parts.push(format!("prepare queue {} of {}", queue.length, queue.limit));
@@ -216,11 +226,7 @@ fn queue(report: &StatusReport, terminal: &Terminal) -> Vec<Line> {
             count(report.nodes_not_shown, "node", "nodes")
         ));
     }
-    if parts.is_empty() {
-        Vec::new()
-    } else {
-        wrap(&Line::default(), &parts.join("; "), Style::Plain, terminal)
-    }
+    parts.join("; ")
 }
 
 /// Lays out every node if there is room; else those that need a look and a few of the others, and counts
@@ -249,7 +255,8 @@ fn nodes(report: &StatusReport, room: usize, terminal: &Terminal) -> Vec<Line> {
     }
 }
 
-const fn needs_a_look(verdict: NodeVerdict) -> bool {
+/// Returns whether somebody should look at a node.
+pub(super) const fn needs_a_look(verdict: NodeVerdict) -> bool {
     match verdict {
         NodeVerdict::Stuck
         | NodeVerdict::NoAgent
@@ -294,7 +301,8 @@ const BY_NEED: [NodeVerdict; 7] = [
     NodeVerdict::Idle,
 ];
 
-fn by_need(nodes: &[NodeRow]) -> Vec<&NodeRow> {
+/// Orders nodes: those that need a look first, then by name.
+pub(super) fn by_need(nodes: &[NodeRow]) -> Vec<&NodeRow> {
     let need = |node: &NodeRow| BY_NEED.iter().position(|verdict| *verdict == node.verdict);
     let mut ordered: Vec<&NodeRow> = nodes.iter().collect();
     ordered.sort_by_key(|node| (need(node), &node.name));
@@ -312,7 +320,8 @@ fn verdict(node: &NodeRow, marks: Marks) -> Span {
     Span::new(text.trim_start(), style)
 }
 
-fn in_progress(node: &NodeRow) -> String {
+/// Writes how many tasks hold a slot, by status, of how many.
+pub(super) fn in_progress(node: &NodeRow) -> String {
     let limit = node.slots.limit;
     let limit = limit.map_or_else(|| UNKNOWN.to_owned(), |limit| limit.to_string());
     format!("{} of {limit}", node.slots.held)
@@ -439,7 +448,7 @@ fn task_in_short(row: &TaskRow) -> String {
 }
 
 /// Returns how far a transfer is, where its total is known.
-fn percent(progress: Progress) -> Option<String> {
+pub(super) fn percent(progress: Progress) -> Option<String> {
     if progress.total_bytes <= 0 {
         return None;
     }
@@ -450,7 +459,8 @@ fn percent(progress: Progress) -> Option<String> {
     ))
 }
 
-fn next_command(report: &StatusReport) -> Option<String> {
+/// Returns the command that tells more.
+pub(super) fn next_command(report: &StatusReport) -> Option<String> {
     let head = &report.head;
     let trouble = report.nothing_answered()
         || report.head.hidden_tasks().next().is_some()

@@ -1,7 +1,7 @@
 //! The views, from hand-built reports.
 
 mod formats;
-mod samples;
+pub(super) mod samples;
 mod screens;
 
 use super::{Format, Terminal, diagnosis, replay, status};

@@ -342,6 +342,7 @@ fn a_reader_that_goes_away_is_told_apart_in_every_format() {
         Format::Json,
         Format::Yaml,
         Format::Name,
+        Format::Markdown,
     ] {
         let error = crate::render::status(&mut Gone, &cluster(3), format, &Terminal::default())
             .unwrap_err();

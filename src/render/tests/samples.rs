@@ -12,11 +12,11 @@ use crate::report::{
 };
 use crate::velero::{ObjectRef, Phase, TaskKind, TaskRef};
 
-pub(super) fn now() -> Timestamp {
+pub(in crate::render) fn now() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 
-pub(super) fn head() -> Head {
+pub(in crate::render) fn head() -> Head {
     Head {
         taken_at: now(),
         source: SourceType::Cluster,
@@ -39,7 +39,7 @@ pub(super) fn head() -> Head {
     }
 }
 
-pub(super) fn refused(resource: &str) -> Gap {
+pub(in crate::render) fn refused(resource: &str) -> Gap {
     Gap {
         resource: resource.to_owned(),
         reason: GapReason::Forbidden,
@@ -48,7 +48,7 @@ pub(super) fn refused(resource: &str) -> Gap {
     }
 }
 
-pub(super) fn unread(kind: TaskKind) -> UnreadTasks {
+pub(in crate::render) fn unread(kind: TaskKind) -> UnreadTasks {
     UnreadTasks {
         kind,
         reason: GapReason::Forbidden,
@@ -56,7 +56,7 @@ pub(super) fn unread(kind: TaskKind) -> UnreadTasks {
     }
 }
 
-pub(super) fn du(name: &str) -> TaskRef {
+pub(in crate::render) fn du(name: &str) -> TaskRef {
     TaskRef {
         kind: TaskKind::DataUpload,
         namespace: "velero".to_owned(),
@@ -79,7 +79,12 @@ fn task_row(name: &str, phase: Phase, done: i64) -> TaskRow {
 }
 
 /// A node with so many holders and waiting tasks, and a limit of 2.
-pub(super) fn node(name: &str, verdict: NodeVerdict, holders: usize, waiting: usize) -> NodeRow {
+pub(in crate::render) fn node(
+    name: &str,
+    verdict: NodeVerdict,
+    holders: usize,
+    waiting: usize,
+) -> NodeRow {
     NodeRow {
         name: name.to_owned(),
         agent: Some(AgentRow {
@@ -116,7 +121,7 @@ pub(super) fn node(name: &str, verdict: NodeVerdict, holders: usize, waiting: us
     }
 }
 
-pub(super) fn status(nodes: Vec<NodeRow>) -> StatusReport {
+pub(in crate::render) fn status(nodes: Vec<NodeRow>) -> StatusReport {
     StatusReport {
         head: head(),
         prepare_queue: Some(PrepareQueueRow {
@@ -134,7 +139,7 @@ pub(super) fn status(nodes: Vec<NodeRow>) -> StatusReport {
 }
 
 /// A cluster of any size: one stuck node, one without an agent, then queued, busy and idle ones.
-pub(super) fn cluster(size: usize) -> StatusReport {
+pub(in crate::render) fn cluster(size: usize) -> StatusReport {
     let mut nodes = vec![
         node("worker-b", NodeVerdict::Stuck, 1, 5),
         node("worker-a", NodeVerdict::NoAgent, 0, 0),
@@ -150,7 +155,7 @@ pub(super) fn cluster(size: usize) -> StatusReport {
     status(nodes)
 }
 
-pub(super) fn finding(id: FindingId, severity: Severity, node: &str) -> FindingRow {
+pub(in crate::render) fn finding(id: FindingId, severity: Severity, node: &str) -> FindingRow {
     let mut finding = Finding::new(
         id,
         severity,
@@ -193,7 +198,7 @@ pub(super) fn finding(id: FindingId, severity: Severity, node: &str) -> FindingR
     }
 }
 
-pub(super) fn diagnosis(verdict: Verdict, findings: Vec<FindingRow>) -> DiagnosisReport {
+pub(in crate::render) fn diagnosis(verdict: Verdict, findings: Vec<FindingRow>) -> DiagnosisReport {
     DiagnosisReport {
         head: head(),
         verdict,
@@ -204,7 +209,7 @@ pub(super) fn diagnosis(verdict: Verdict, findings: Vec<FindingRow>) -> Diagnosi
     }
 }
 
-pub(super) fn replay() -> ReplayReport {
+pub(in crate::render) fn replay() -> ReplayReport {
     ReplayReport {
         head: head(),
         decisions: vec![

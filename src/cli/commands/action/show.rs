@@ -44,9 +44,11 @@ impl Shown {
     pub(super) fn screen(&self, args: &ActionArgs) -> Vec<u8> {
         let format = match args.output.output {
             OutputFormat::Wide => Format::Wide,
-            OutputFormat::Table | OutputFormat::Json | OutputFormat::Yaml | OutputFormat::Name => {
-                Format::Table
-            }
+            OutputFormat::Table
+            | OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::Name
+            | OutputFormat::Markdown => Format::Table,
         };
         let terminal = terminal(args.output, &TerminalEnvironment::of_process());
         let mut screen = Vec::new();
