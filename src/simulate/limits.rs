@@ -1,6 +1,6 @@
 //! Under which smallest limit a deadline is met.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Tally;
 use super::model::{LANES, NONE};
@@ -10,8 +10,15 @@ use super::scenario::Scenario;
 /// Looks for the smallest limit of each node, all nodes at once: nodes do not share slots.
 ///
 /// Which of the waiting tasks a timeout hits is up to their timers, so what counts is how many of a node
-/// it hits: in half of the runs none.
-pub(super) fn find(setting: &Setting<'_, '_>, scenario: &Scenario, outcome: &mut Outcome) {
+/// it hits: in half of the runs none. A task that is late in a run with a slot for everybody is no reason for
+/// a higher limit: it holds its slot already, takes longer than its time, or is held up elsewhere.
+///
+/// Returns the tasks that no limit saves, by index: late in most of the runs with a slot for everybody.
+pub(super) fn find(
+    setting: &Setting<'_, '_>,
+    scenario: &Scenario,
+    outcome: &mut Outcome,
+) -> BTreeSet<usize> {
     let model = &setting.built.model;
     let present = limits(setting.built, scenario);
     let half = setting.runs / 2;
@@ -30,12 +37,27 @@ pub(super) fn find(setting: &Setting<'_, '_>, scenario: &Scenario, outcome: &mut
     };
     of_node.retain(|_, tasks| tasks.iter().any(missed));
     if of_node.is_empty() {
-        return;
+        return BTreeSet::new();
     }
     let shorter = Setting {
         runs: setting.runs.min(5),
         ..*setting
     };
+    let widest = raised(&present, &|node| {
+        of_node
+            .get(&node)
+            .map(|tasks| i64::try_from(tasks.len()).unwrap_or(i64::MAX))
+    });
+    let at_best = play(&shorter, scenario, &widest);
+    let hopeless: BTreeSet<usize> = of_node
+        .values()
+        .flatten()
+        .filter(|index| {
+            let late = at_best.iter().filter(|tally| misses(tally, **index));
+            late.count() * 2 > at_best.len()
+        })
+        .copied()
+        .collect();
     let mut search: BTreeMap<u32, Search> = of_node
         .iter()
         .map(|(node, tasks)| {
@@ -49,20 +71,18 @@ pub(super) fn find(setting: &Setting<'_, '_>, scenario: &Scenario, outcome: &mut
         })
         .collect();
     while search.values().any(|search| search.next().is_some()) {
-        let mut tried = present.clone();
-        for (node, search) in &search {
-            let slot = usize::try_from(*node)
-                .ok()
-                .and_then(|node| tried.get_mut(node));
-            if let (Some(limit), Some(slot)) = (search.next(), slot) {
-                *slot = limit;
-            }
-        }
+        let tried: Vec<i64> = (0..)
+            .zip(&present)
+            .map(|(node, limit)| {
+                let next = search.get(&node).and_then(|search| search.next());
+                next.unwrap_or(*limit)
+            })
+            .collect();
         let tallies = play(&shorter, scenario, &tried);
         for (node, search) in &mut search {
             if let Some(limit) = search.next() {
                 let tasks = of_node.get(node).map_or(&[][..], Vec::as_slice);
-                search.saw(limit, none_misses(&tallies, tasks));
+                search.saw(limit, nobody_is_late(&tallies, &at_best, tasks));
             }
         }
     }
@@ -80,29 +100,44 @@ pub(super) fn find(setting: &Setting<'_, '_>, scenario: &Scenario, outcome: &mut
             if let Some(task) = outcome
                 .tasks
                 .get_mut(*index)
-                .filter(|task| task.missed_runs > half)
+                .filter(|task| task.missed_runs > half && !hopeless.contains(index))
             {
                 task.smallest_limit = found;
             }
         }
     }
+    hopeless
+}
+
+/// The limits with those of some nodes raised to a number.
+fn raised(limits: &[i64], to: &dyn Fn(u32) -> Option<i64>) -> Vec<i64> {
+    (0..)
+        .zip(limits)
+        .map(|(node, limit)| to(node).map_or(*limit, |number| number.max(*limit)))
+        .collect()
 }
 
 fn at(limits: &[i64], node: u32) -> Option<i64> {
     limits.get(usize::try_from(node).ok()?).copied()
 }
 
-/// Whether in at least half of the runs no task misses its deadline.
-fn none_misses(tallies: &[Tally], tasks: &[usize]) -> bool {
+/// Whether in at least half of the runs no task misses its deadline that keeps it with a slot for everybody:
+/// run by run, since each has the same durations.
+fn nobody_is_late(tallies: &[Tally], at_best: &[Tally], tasks: &[usize]) -> bool {
     let clean = tallies
         .iter()
-        .filter(|tally| {
+        .zip(at_best)
+        .filter(|(tally, best)| {
             !tasks
                 .iter()
-                .any(|index| tally.missed.get(*index) == Some(&true))
+                .any(|index| misses(tally, *index) && !misses(best, *index))
         })
         .count();
     clean * 2 >= tallies.len()
+}
+
+fn misses(tally: &Tally, task: usize) -> bool {
+    tally.missed.get(task) == Some(&true)
 }
 
 /// A search for the smallest number that helps, if a larger one never helps less.

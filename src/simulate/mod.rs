@@ -182,7 +182,7 @@ pub fn simulate(snapshot: &Snapshot, replay: &Replay<'_>, request: &Request) -> 
         .map(|scenario| {
             let mut outcome = outcome::of(&setting, scenario);
             if request.depth == Depth::Everything {
-                limits::find(&setting, scenario, &mut outcome);
+                let _hopeless = limits::find(&setting, scenario, &mut outcome);
                 outcome.probes = Some(probe::of(&setting, scenario));
             }
             outcome

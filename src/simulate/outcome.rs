@@ -83,8 +83,8 @@ pub struct NodeOutcome {
     pub tasks: usize,
     /// When its last task has ended; none where a task of it never ends.
     pub idle_at: Range,
-    /// The smallest limit under which none of its tasks misses its deadline in half of the runs; only
-    /// where one does, and some limit helps.
+    /// The smallest limit under which, in half of the runs, none of its tasks misses a deadline that some limit
+    /// would meet; only where one does, and some limit helps.
     pub smallest_limit: Option<i64>,
 }
 
@@ -109,8 +109,8 @@ pub struct TaskOutcome {
     pub missed_runs: u32,
     /// From what its duration is drawn, and from how many samples.
     pub basis: Option<(Basis, usize)>,
-    /// The smallest limit of its node under which no task there misses its deadline in half of the runs; only
-    /// where this one misses its own in more than half, and some limit helps.
+    /// The smallest limit of its node under which, in half of the runs, no task there misses a deadline that
+    /// some limit would meet; only where this one misses its own in more than half, and some limit saves it.
     pub smallest_limit: Option<i64>,
 }
 

@@ -25,7 +25,10 @@ pub struct AtRisk {
     pub tasks: Vec<TaskRef>,
     /// Their nodes.
     pub nodes: Vec<String>,
-    /// The smallest limit under which none is, if a limit helps; of the node that needs the largest.
+    /// How many of these no limit saves: they take longer than the time that is left.
+    pub hopeless: usize,
+    /// The smallest limit under which none of the others is, if a limit helps; of the node that needs the
+    /// largest.
     pub smallest_limit: Option<i64>,
     /// From how many finished tasks it is predicted.
     pub samples: usize,
@@ -77,7 +80,10 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
     if at_least == 0 {
         return None;
     }
+    let mut outcome = outcome::of(&setting, &scenario);
+    let late_anyway = super::limits::find(&setting, &scenario, &mut outcome);
     let mut tasks = Vec::new();
+    let mut hopeless = 0;
     let mut of = BTreeSet::new();
     for (index, task) in built.tasks.iter().enumerate() {
         let hits = tallies
@@ -86,26 +92,24 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
             .count();
         if hits * 10 > tallies.len() {
             tasks.push((*task).clone());
+            hopeless += usize::from(late_anyway.contains(&index));
             of.extend(replay.tasks.get(*task).and_then(|task| task.node.clone()));
         }
     }
-    let mut outcome = outcome::of(&setting, &scenario);
-    super::limits::find(&setting, &scenario, &mut outcome);
-    let needs: Vec<Option<i64>> = outcome
+    // A node without a number of its own: none of its tasks can be saved.
+    let smallest_limit = outcome
         .nodes
         .iter()
         .filter(|node| of.contains(&node.name))
-        .map(|node| node.smallest_limit)
-        .collect();
+        .filter_map(|node| node.smallest_limit)
+        .max();
     Some(AtRisk {
         at_least,
         expected,
         tasks,
         nodes: of.into_iter().collect(),
-        smallest_limit: needs
-            .into_iter()
-            .collect::<Option<Vec<i64>>>()
-            .and_then(|needs| needs.into_iter().max()),
+        hopeless,
+        smallest_limit,
         samples: built.learned.finished,
         runs: setting.runs,
     })

@@ -78,10 +78,14 @@ fn somebody_is_due(case: &Case<'_, '_>, node: &NodeReplay<'_>) -> bool {
 }
 
 fn summary(risk: &AtRisk) -> String {
-    let cure = risk.smallest_limit.map_or_else(
-        || "no limit would change that".to_owned(),
-        |limit| format!("with a limit of {limit} none would"),
-    );
+    let cure = match (risk.smallest_limit, risk.hopeless) {
+        (Some(limit), 0) => format!("with a limit of {limit} none would"),
+        (Some(limit), late) => format!(
+            "with a limit of {limit} none would but {late}, which {} longer than the time that is left",
+            if late == 1 { "takes" } else { "take" }
+        ),
+        (None, _) => "no limit would change that".to_owned(),
+    };
     let number = if risk.at_least == risk.expected {
         format!("About {}", risk.expected)
     } else {

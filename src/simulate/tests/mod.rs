@@ -213,6 +213,33 @@ fn the_smallest_limit_that_meets_the_deadlines_is_found() {
 }
 
 #[test]
+fn a_holder_that_is_late_anyway_or_broken_does_not_hide_the_smallest_limit() {
+    // 10 of 100 bytes in ten minutes, and 25 are left.
+    let slow = in_progress("runs", "node-a", 600);
+    let mut lost = slow.clone();
+    lost["metadata"]["managedFields"][0]["time"] = json!(ago(580));
+    for (holder, has_pod) in [(slow, true), (lost, false)] {
+        let mut objects = queue(1, 10);
+        if has_pod {
+            with_mover(&mut objects, holder);
+        } else {
+            objects.push(holder);
+        }
+        objects.push(backup("2h25m"));
+        let answer = ask(&objects, &scenarios(vec![Scenario::default()]));
+        let outcome = &answer.outcomes[0];
+        let needed = |name: &str| {
+            let task = outcome.tasks.iter().find(|task| task.task.name == name);
+            task.unwrap().smallest_limit
+        };
+        // Two after another fit: five slots beside the holder's.
+        assert_eq!(outcome.nodes[0].smallest_limit, Some(6), "pod: {has_pod}");
+        assert_eq!(needed("wait-000"), Some(6), "pod: {has_pod}");
+        assert_eq!(needed("runs"), None, "pod: {has_pod}");
+    }
+}
+
+#[test]
 fn the_prepare_queue_holds_new_tasks_back() {
     let mut objects = queue(1, 0);
     for number in 0..4 {

@@ -19,6 +19,11 @@ fn finished(name: &str, ended: i64) -> Value {
 
 /// A task that runs since ten minutes and has done a third.
 fn running(name: &str) -> [Value; 2] {
+    running_of(name, 300)
+}
+
+/// A task that runs since ten minutes and has done 100 bytes of so many.
+fn running_of(name: &str, total: i64) -> [Value; 2] {
     let held = with(
         task("DataUpload", name, "InProgress"),
         "status.node",
@@ -28,7 +33,7 @@ fn running(name: &str) -> [Value; 2] {
     let held = with(
         held,
         "status.progress",
-        json!({"bytesDone": 100, "totalBytes": 300}),
+        json!({"bytesDone": 100, "totalBytes": total}),
     );
     let written = json!([{"manager": "node-agent-server", "operation": "Update", "apiVersion": "velero.io/v2alpha1",
         "time": ago(0), "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {"f:progress": {}}}}]);
@@ -56,6 +61,10 @@ fn waiting(name: &str) -> Vec<Value> {
 
 /// Six wait behind one that runs; the operation timeout counts from eight hours ago.
 fn found(timeout: &str, finished_tasks: i64) -> Vec<Finding> {
+    found_behind(running("runs"), timeout, finished_tasks)
+}
+
+fn found_behind(runs: [Value; 2], timeout: &str, finished_tasks: i64) -> Vec<Finding> {
     let mut objects = vec![node("node-a"), agent("node-a"), config(ONE)];
     objects.push(with(
         backup("WaitingForPluginOperations"),
@@ -65,7 +74,7 @@ fn found(timeout: &str, finished_tasks: i64) -> Vec<Finding> {
     for number in 0..finished_tasks {
         objects.push(finished(&format!("done-{number}"), 610 + number * 1800));
     }
-    objects.extend(running("runs"));
+    objects.extend(runs);
     for number in 0..6 {
         objects.extend(waiting(&format!("wait-{number}")));
     }
@@ -97,6 +106,32 @@ fn tasks_that_will_be_cancelled_before_their_turn_are_counted_and_named() {
         finding.actions[0]
             .command
             .contains("--simulate --concurrency 6")
+    );
+}
+
+#[test]
+fn a_holder_that_is_late_under_any_limit_does_not_hide_the_limit_that_saves_the_others() {
+    // Ten minutes for a fiftieth: eight hours to go, of which one is left.
+    let found = found_behind(running_of("runs", 5000), "9h0m0s", 4);
+    let [finding] = found.as_slice() else {
+        panic!("one finding, got {found:?}");
+    };
+    assert_eq!(task_names(finding).len(), 6);
+    assert!(
+        finding.summary.ends_with("with a limit of 7 none would."),
+        "{}",
+        finding.summary
+    );
+}
+
+#[test]
+fn tasks_that_take_longer_than_their_time_are_not_said_to_be_saved_by_a_limit() {
+    // Twenty minutes are left, and each takes thirty.
+    let found = found("8h20m0s", 4);
+    assert!(
+        found[0].summary.ends_with("no limit would change that."),
+        "{}",
+        found[0].summary
     );
 }
 
