@@ -465,6 +465,89 @@ fn what_an_old_agent_runs_itself_is_lost_to_the_restart_that_upgrades_it() {
     assert_eq!(effect, Some((Effect::Canceled, true)));
 }
 
+/// What a restart does to one task, and whether that is a loss.
+fn effect_on(plan: &Plan, name: &str) -> Option<(Effect, bool)> {
+    let effect = plan.effects.iter().find(|effect| effect.task.name == name);
+    effect.map(|effect| (effect.effect, effect.is_loss()))
+}
+
+#[test]
+fn tasks_with_a_pod_that_only_pauses_are_lost_to_the_restart_that_upgrades_their_agent() {
+    let accepted = || {
+        let status = json!({"startTimestamp": ago(60)});
+        let mut accepted = task("DataUpload", "du-3", "Accepted", "node-a", &status);
+        accepted["metadata"]["labels"] = json!({"velero.io/accepted-by": "node-a"});
+        accepted
+    };
+    let mut objects = stuck("v1.14.1");
+    objects[1] = daemon_set("v1.17.2");
+    objects.extend([accepted(), mover("du-3", "node-a", 50)]);
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    assert_eq!(effect_on(&plan, "du-1"), Some((Effect::Stranded, true)));
+    assert_eq!(effect_on(&plan, "du-3"), Some((Effect::Stranded, true)));
+    assert_eq!(plan.follow_ups, Vec::new());
+    assert_eq!(plan.expected, Vec::new());
+    assert!(codes(&plan).contains(&RefusalCode::TasksWouldBeLost));
+
+    // v1.16 cancels what is Accepted before it can wait for such a pod.
+    let mut objects = stuck("v1.14.1");
+    objects[1] = daemon_set("v1.16.2");
+    objects.extend([accepted(), mover("du-3", "node-a", 50)]);
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    assert_eq!(effect_on(&plan, "du-1"), Some((Effect::Stranded, true)));
+    assert_eq!(effect_on(&plan, "du-3"), Some((Effect::Canceled, true)));
+}
+
+#[test]
+fn pod_volumes_beyond_new_are_lost_to_the_restart_that_goes_back_before_v1_17() {
+    let backup = |name: &str, phase: &str| {
+        let mut backup = task(
+            "PodVolumeBackup",
+            name,
+            phase,
+            "node-a",
+            &json!({"acceptedTimestamp": ago(120)}),
+        );
+        backup["spec"] = json!({"node": "node-a", "uploaderType": "kopia"});
+        let mut pod = mover(name, "node-a", 100);
+        pod["metadata"]["labels"] = json!({"velero.io/pod-volume-backup": name});
+        [backup, pod]
+    };
+    let mut objects = stuck("v1.17.1");
+    objects[1] = daemon_set("v1.16.2");
+    objects.extend(backup("pvb-1", "Prepared"));
+    objects.extend(backup("pvb-2", "Accepted"));
+    objects.extend(backup("pvb-3", "New"));
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    assert_eq!(effect_on(&plan, "pvb-1"), Some((Effect::Stranded, true)));
+    assert_eq!(effect_on(&plan, "pvb-2"), Some((Effect::Stranded, true)));
+    assert_eq!(
+        effect_on(&plan, "pvb-3"),
+        Some((Effect::StartsAgain, false))
+    );
+    assert_eq!(plan.follow_ups, Vec::new());
+    let expected: Vec<&str> = plan
+        .expected
+        .iter()
+        .flat_map(|expected| &expected.tasks)
+        .map(|task| task.name.as_str())
+        .collect();
+    assert!(!expected.contains(&"pvb-1"), "{expected:?}");
+}
+
+#[test]
+fn v1_12_cancels_a_prepared_task_only_where_its_pod_is() {
+    let mut objects = stuck("v1.12.1");
+    let plan = restarted(&live(objects.clone()), &["node-a"], Force::No);
+    assert_eq!(
+        effect_on(&plan, "du-1").map(|(effect, _)| effect),
+        Some(Effect::Canceled)
+    );
+    objects.retain(|object| object["kind"] != "Pod" || object["metadata"]["name"] != "du-1");
+    let plan = restarted(&live(objects), &["node-a"], Force::No);
+    assert_eq!(effect_on(&plan, "du-1"), Some((Effect::StartsAgain, false)));
+}
+
 #[test]
 fn what_is_broken_and_ended_by_a_restart_must_be_backed_up_again() {
     let mut lost = in_progress("du-2", "node-a", 7200);

@@ -89,7 +89,7 @@ pub enum AfterRestart {
     Canceled,
     /// It is marked Failed.
     Failed,
-    /// Its phase stays, and nobody works on it any more: a timeout ends it, if any does.
+    /// Its phase stays or goes on, and nobody works on it any more: a timeout ends it, if any does.
     Stranded,
     /// Its phase stays, and the new agent looks at it when it starts.
     StartsAgain,
@@ -154,6 +154,9 @@ const POD_EVENTS: &str =
 const FIRST_LIST: &str =
     "v1.12.4 … main pkg/controller: the first list is a Create event for each task";
 const NOT_RESUMED: &str = "v1.12.4 … main pkg/controller: no release resumes Canceling";
+const NEW_ONLY: &str = "v1.12.4 … v1.16.2 pkg/controller/pod_volume_backup_controller.go, pod_volume_restore_controller.go";
+const NO_RESTIC: &str = "main pkg/controller/pod_volume_restore_controller.go";
+const PAUSE_POD: &str = "v1.12.4 … v1.14.1 pkg/exposer: the pod runs /velero-helper pause; v1.15.2 … main pkg/datapath/micro_service_watcher.go";
 const EXPOSE: &str = "v1.12.4 … main pkg/controller: Expose runs once, after the accept";
 
 /// Returns what the restart of the node-agent of a node would do.
@@ -394,13 +397,48 @@ impl<'s> Bill<'_, 's> {
     }
 
     fn new_task(&self, task: &TaskReplay<'_>) -> Option<(AfterRestart, String, &'static str)> {
-        (self.is_here(task) && !task.task.reference.kind.is_data_movement()).then(|| {
-            (
-                AfterRestart::StartsAgain,
-                "it is left in New, and the new node-agent looks at it".to_owned(),
-                FIRST_LIST,
-            )
+        let kind = task.task.reference.kind;
+        (self.is_here(task) && !kind.is_data_movement()).then(|| {
+            if self.rules.worker(kind, &task.task.uploader_type).is_none() {
+                (
+                    AfterRestart::Stranded,
+                    "the release that starts does not handle it".to_owned(),
+                    NO_RESTIC,
+                )
+            } else {
+                (
+                    AfterRestart::StartsAgain,
+                    "it is left in New, and the new node-agent looks at it".to_owned(),
+                    FIRST_LIST,
+                )
+            }
         })
+    }
+
+    /// A task that waits for its pod or its slot, and that the release which starts cannot bring to an end: it
+    /// handles this kind in New only, or it waits for a pod that the release before made to pause.
+    fn left_behind(&self, task: &TaskReplay<'_>) -> Option<(AfterRestart, String, &'static str)> {
+        let (kind, uploader) = (task.task.reference.kind, &task.task.uploader_type);
+        if !self.rules.prepares(kind, uploader) && self.is_here(task) {
+            return Some((
+                AfterRestart::Stranded,
+                format!(
+                    "the release that starts handles a {kind} in New only: it stays {} for ever",
+                    task.task.phase
+                ),
+                NEW_ONLY,
+            ));
+        }
+        let only_pauses = task.mover == Mover::PausePod && self.rules.is_mover_kind(kind, uploader);
+        (only_pauses && !task.pod.is_absent() && (self.pod_is_here(task) || self.is_here(task)))
+            .then(|| {
+                (
+                    AfterRestart::Stranded,
+                    "its pod only pauses, and the release that starts waits for it to move the data: it takes its slot and does not end"
+                        .to_owned(),
+                    PAUSE_POD,
+                )
+            })
     }
 
     fn accepted(&self, task: &TaskReplay<'_>) -> Option<(AfterRestart, String, &'static str)> {
@@ -426,7 +464,7 @@ impl<'s> Bill<'_, 's> {
             | OnRestart::CanceledIfAcceptor
             | OnRestart::Left
             | OnRestart::Resumed
-            | OnRestart::Failed => match task.pod {
+            | OnRestart::Failed => self.left_behind(task).or_else(|| match task.pod {
                 Observed::Seen(_) if self.pod_is_here(task) => Some((
                     AfterRestart::Unobserved,
                     "it stays Accepted, and a pod that begins to run while no node-agent watches is not noticed"
@@ -445,7 +483,7 @@ impl<'s> Bill<'_, 's> {
                     EXPOSE,
                 )),
                 Observed::Seen(_) | Observed::Unknown(_) | Observed::Absent => None,
-            },
+            }),
         }
     }
 
@@ -454,21 +492,25 @@ impl<'s> Bill<'_, 's> {
             return None;
         }
         match self.on_restart(task) {
-            OnRestart::CanceledOnThisNode => Some((
+            OnRestart::CanceledOnThisNode if self.pod_is_here(task) => Some((
                 AfterRestart::Canceled,
                 "Prepared with its pod on this node: cancelled when the node-agent starts"
                     .to_owned(),
                 CONTROLLERS_1_12,
             )),
-            OnRestart::Left
+            OnRestart::CanceledOnThisNode
+            | OnRestart::Left
             | OnRestart::CanceledIfAcceptor
             | OnRestart::CanceledEverywhere
             | OnRestart::Resumed
-            | OnRestart::Failed => Some((
-                AfterRestart::StartsAgain,
-                "it stays Prepared, and the new node-agent looks at it when it starts".to_owned(),
-                FIRST_LIST,
-            )),
+            | OnRestart::Failed => Some(self.left_behind(task).unwrap_or_else(|| {
+                (
+                    AfterRestart::StartsAgain,
+                    "it stays Prepared, and the new node-agent looks at it when it starts"
+                        .to_owned(),
+                    FIRST_LIST,
+                )
+            })),
         }
     }
 
@@ -583,6 +625,10 @@ impl<'s> Bill<'_, 's> {
         }
         if then == AfterRestart::Stranded
             && task.task.phase == Phase::Accepted
+            && task.pod.is_absent()
+            && self
+                .rules
+                .prepares(task.task.reference.kind, &task.task.uploader_type)
             && self.expose_is_over(task)
         {
             return Worth::Broken;
