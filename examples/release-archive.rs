@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Command;
-use clap_complete::{Shell, generate};
+use clap_complete::Shell;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 use velero_slots::cli;
@@ -56,7 +56,7 @@ fn files(binary: &Path) -> anyhow::Result<Vec<Packed>> {
     let mut command = cli::command();
     command.build();
     manual_pages(&command, &mut files)?;
-    completions(&command, &mut files);
+    completions(&mut files);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
@@ -95,21 +95,15 @@ fn page(command: Command, title: &str) -> anyhow::Result<Packed> {
 }
 
 /// For those who call the binary by its own name; kubectl's own completion is `completion kubectl`.
-fn completions(command: &Command, files: &mut Vec<Packed>) {
+fn completions(files: &mut Vec<Packed>) {
     for (shell, name) in [
         (Shell::Bash, "kubectl-velero_slots.bash"),
         (Shell::Zsh, "_kubectl-velero_slots"),
         (Shell::Fish, "kubectl-velero_slots.fish"),
         (Shell::PowerShell, "_kubectl-velero_slots.ps1"),
     ] {
-        let mut bytes = Vec::new();
-        generate(
-            shell,
-            &mut command.clone(),
-            "kubectl-velero_slots",
-            &mut bytes,
-        );
-        files.push(packed(&format!("completions/{name}"), 0o644, bytes));
+        let script = cli::completion_script(shell).into_bytes();
+        files.push(packed(&format!("completions/{name}"), 0o644, script));
     }
 }
 

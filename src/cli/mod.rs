@@ -8,13 +8,17 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 mod args;
 mod commands;
+mod completion;
 mod confirm;
 mod error;
 mod exit;
 mod source;
 mod ui;
 
-use commands::{auth, capture, diagnose, explain, nudge, replay, restart, status, version};
+use commands::{
+    auth, capture, completion as complete, diagnose, explain, nudge, replay, restart, status,
+    version,
+};
 use error::{Error, ErrorKind};
 use exit::Exit;
 use ui::Ui;
@@ -49,13 +53,20 @@ enum Command {
     Restart(restart::Args),
     Capture(capture::Args),
     Auth(auth::Args),
+    Completion(complete::Args),
     Version(version::Args),
 }
 
 /// Returns the definition of the command line: manual pages and completions are made from it.
 #[must_use]
 pub fn command() -> clap::Command {
-    App::command()
+    completion::hinted(App::command())
+}
+
+/// Returns the script by which a shell completes the program under its own name.
+#[must_use]
+pub fn completion_script(shell: clap_complete::Shell) -> String {
+    completion::script(shell)
 }
 
 /// Runs the program with the arguments and streams of the process.
@@ -64,7 +75,15 @@ pub fn run() -> ExitCode {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     // Standard error is not locked: a credential plugin may write to it meanwhile.
     let mut err = io::stderr();
-    run_with(std::env::args_os(), &mut out, &mut err).into()
+    let mut args = std::env::args_os().peekable();
+    if args
+        .peek()
+        .is_some_and(|program| completion::is_called_by(program))
+    {
+        let words = args.skip(1).map(|word| word.to_string_lossy().into_owned());
+        return completion::run_alone(words.collect(), &mut out).into();
+    }
+    run_with(args, &mut out, &mut err).into()
 }
 
 fn run_with(
@@ -86,6 +105,7 @@ fn run_with(
         Command::Restart(args) => restart::run(&args, &mut ui),
         Command::Capture(args) => capture::run(&args, &mut ui),
         Command::Auth(args) => auth::run(&args, &mut ui),
+        Command::Completion(args) => complete::run(&args, &mut ui),
         Command::Version(args) => version::run(args, &mut ui),
     };
     match result.and_then(|exit| ui.finish().map(|()| exit)) {

@@ -440,7 +440,8 @@ async fn add_traces(
     }
 }
 
-fn cluster_flags(args: &ClusterArgs, namespace: Option<&String>) -> ClusterFlags {
+/// Returns the flags as the connection takes them.
+pub(crate) fn cluster_flags(args: &ClusterArgs, namespace: Option<&String>) -> ClusterFlags {
     ClusterFlags {
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),

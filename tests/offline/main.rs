@@ -6,6 +6,8 @@
 mod bundles;
 mod cases;
 mod commands;
+#[cfg(unix)]
+mod completion;
 mod plugin;
 mod redaction;
 mod rules;

@@ -3,6 +3,7 @@
 mod action;
 pub(crate) mod auth;
 pub(crate) mod capture;
+pub(crate) mod completion;
 pub(crate) mod diagnose;
 pub(crate) mod explain;
 pub(crate) mod nudge;

@@ -163,6 +163,13 @@ pub(super) async fn list(
     }
 }
 
+/// Reads the first page of a list that is no part of a capture, metadata only.
+pub(super) async fn first_page(asker: &Asker<'_>, path: &str, what: &str) -> Result<Page, Failure> {
+    let path = format!("{path}?limit={PAGE_SIZE}");
+    let (page, _next) = get_page(asker, &path, Depth::AllMetadata, what).await?;
+    Ok(page)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Restarted {
     No,

@@ -14,6 +14,7 @@
 mod again;
 mod answer;
 mod error;
+mod glance;
 mod interrupt;
 mod list;
 mod namespace;
@@ -34,6 +35,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub(crate) use answer::date as server_date;
 pub use error::{CollectError, ErrorKind};
+pub use glance::{Namespaces, connect_without_login};
 pub use interrupt::Interrupt;
 pub(crate) use list::encode;
 pub use namespace::{NamespaceChoice, NamespaceRule};
@@ -43,9 +45,10 @@ pub use traces::Traces;
 
 use crate::capture::{Capture, Listing, Manifest, NowFrom, Redacted, SourceType, Text};
 use crate::collect::kubectl_compat::{
-    Cause, ClusterFlags, Environment, Progress, ResolvedCluster, build_client, resolve,
+    Cause, ClusterFlags, Connection, Environment, Progress, ResolvedCluster, build_client, resolve,
 };
 use answer::{Failure, FailureKind};
+use list::Answer;
 use namespace::SearchError;
 use questions::ask_all;
 use request::Asker;
@@ -124,18 +127,25 @@ pub async fn connect(
     env: &Environment,
     progress: Progress<'_>,
 ) -> Result<Cluster, CollectError> {
-    let connection = resolve(flags, env, progress).await?;
-    Ok(Cluster {
-        client: build_client(&connection)?,
-        resolved: connection.resolved,
-        valid_until: connection.valid_until,
-        flags: flags.clone(),
-        env: env.clone(),
-        interrupt: Interrupt::default(),
-    })
+    Cluster::new(resolve(flags, env, progress).await?, flags, env)
 }
 
 impl Cluster {
+    fn new(
+        connection: Connection,
+        flags: &ClusterFlags,
+        env: &Environment,
+    ) -> Result<Self, CollectError> {
+        Ok(Self {
+            client: build_client(&connection)?,
+            resolved: connection.resolved,
+            valid_until: connection.valid_until,
+            flags: flags.clone(),
+            env: env.clone(),
+            interrupt: Interrupt::default(),
+        })
+    }
+
     /// Returns which cluster this is.
     #[must_use]
     pub const fn resolved(&self) -> &ResolvedCluster {
@@ -264,39 +274,43 @@ impl Cluster {
         if let Some(failure) = asker.verdict() {
             return Err(self.unusable(failure, options));
         }
+        Ok(Collected {
+            capture: self.capture(asker, answers, &namespace.namespace),
+            namespace,
+            requests: asker.sent(),
+            took: asker.elapsed(),
+        })
+    }
+
+    fn capture(&self, asker: &Asker<'_>, answers: Vec<Answer>, namespace: &str) -> Capture {
         let mut texts: Vec<Text> = Vec::new();
         let listings: Vec<Listing> = answers
             .into_iter()
             .map(|answer| answer.into_listing(&mut texts))
             .collect();
         let taken_at = asker.server_time();
-        Ok(Collected {
-            capture: Capture {
-                manifest: Manifest {
-                    source: SourceType::Cluster,
-                    taken_at,
-                    now_from: match taken_at {
-                        Some(_) => NowFrom::Server,
-                        None => NowFrom::NewestObject,
-                    },
-                    server: Some(self.resolved.server.clone()),
-                    paths: Vec::new(),
-                    namespace: Some(namespace.namespace.clone()),
-                    tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-                    bundles: Vec::new(),
-                    redacted: Redacted::No,
+        Capture {
+            manifest: Manifest {
+                source: SourceType::Cluster,
+                taken_at,
+                now_from: match taken_at {
+                    Some(_) => NowFrom::Server,
+                    None => NowFrom::NewestObject,
                 },
-                texts,
-                listings,
-                earlier: Vec::new(),
-                logs: Vec::new(),
-                metrics: Vec::new(),
-                problems: Vec::new(),
+                server: Some(self.resolved.server.clone()),
+                paths: Vec::new(),
+                namespace: Some(namespace.to_owned()),
+                tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+                bundles: Vec::new(),
+                redacted: Redacted::No,
             },
-            namespace,
-            requests: asker.sent(),
-            took: asker.elapsed(),
-        })
+            texts,
+            listings,
+            earlier: Vec::new(),
+            logs: Vec::new(),
+            metrics: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
     fn unusable(&self, failure: Failure, options: &CollectOptions) -> CollectError {

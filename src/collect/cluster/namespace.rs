@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::answer::{Failure, FailureKind};
 use super::error::CollectError;
-use super::list::{Answer, Depth, Narrowed, Question, list};
+use super::list::{Answer, Depth, Narrowed, Question, first_page, list};
 use super::request::Asker;
 use crate::capture::{ResourceKind, Scope};
 use crate::collect::kubectl_compat::{
@@ -53,7 +53,7 @@ impl fmt::Display for NamespaceRule {
 }
 
 /// The namespace that `velero install` uses.
-const DEFAULT_NAMESPACE: &str = "velero";
+pub(super) const DEFAULT_NAMESPACE: &str = "velero";
 
 /// What was looked for, in messages.
 const LOOKED_FOR: &str = "no node-agent DaemonSet or pod, velero Deployment, or data movement task";
@@ -111,6 +111,25 @@ pub(super) async fn search(asker: &Asker<'_>) -> Result<NamespaceChoice, SearchE
             everywhere.failure.or(at_home.failure),
         ))),
     }
+}
+
+/// Returns the namespaces with a node-agent DaemonSet in them, as far as they can be read.
+pub(super) async fn with_node_agent(asker: &Asker<'_>) -> BTreeSet<String> {
+    let (first, _) = signs();
+    look(asker, Where::Everywhere, vec![first]).await.namespaces
+}
+
+/// Returns the names of the first namespaces, as far as they can be read: whoever has more than a page of them types
+/// the name.
+pub(super) async fn names_of_all(asker: &Asker<'_>) -> BTreeSet<String> {
+    let Ok(page) = first_page(asker, "/api/v1/namespaces", "namespaces").await else {
+        return BTreeSet::new();
+    };
+    page.objects()
+        .filter_map(|json| serde_json::from_str::<Object>(json).ok())
+        .map(|object| object.metadata.name)
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 /// Why the search ended without a namespace.

@@ -280,6 +280,12 @@ pub enum ConfigError {
         /// The provider's name.
         name: String,
     },
+    /// There are no credentials at hand, and a login was not wanted.
+    #[error("user {user:?} would have to log in")]
+    LoginNeeded {
+        /// The kubeconfig's name of the user.
+        user: String,
+    },
     /// The TLS library refuses a certificate or a key.
     #[error("prepare the TLS connection")]
     Tls {
@@ -321,6 +327,7 @@ impl ConfigError {
                 | Self::ExecAnswer { .. }
                 | Self::ExecConfig { .. }
                 | Self::AuthProvider { .. }
+                | Self::LoginNeeded { .. }
                 | Self::SeveralLogins { .. }
         )
     }

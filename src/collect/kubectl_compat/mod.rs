@@ -19,6 +19,7 @@ mod error;
 mod exec;
 mod forward;
 mod kubeconfig;
+mod names;
 mod proxy;
 mod resolve;
 mod tls;
@@ -30,7 +31,8 @@ mod tests;
 pub use client::build_client;
 pub use environment::{Environment, Stdin};
 pub use error::{Cause, ConfigError, error_text, printable};
-pub use resolve::{Connection, ResolvedCluster, resolve};
+pub use names::{KubeconfigNames, NameAbout, kubeconfig_names};
+pub use resolve::{Connection, ResolvedCluster, resolve, resolve_without_login};
 pub use velero_config::velero_namespace_hint;
 
 /// The flags with which kubectl names a cluster and a user. An empty string is the same as absent.

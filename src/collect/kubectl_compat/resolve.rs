@@ -65,17 +65,39 @@ pub async fn resolve(
     env: &Environment,
     progress: Progress<'_>,
 ) -> Result<Connection, ConfigError> {
-    let chosen = match find(flags, env)? {
-        Found::Merged(kubeconfig) => choose(&kubeconfig, flags)?,
+    connection(named(flags, env)?, env, progress).await
+}
+
+/// Finds the cluster, and takes only credentials that are at hand: nothing is run, nobody is asked.
+///
+/// # Errors
+///
+/// As [`resolve`], and [`ConfigError::LoginNeeded`] when the user logs in by a credential plugin or an
+/// auth-provider, whatever it might have in store.
+pub async fn resolve_without_login(
+    flags: &ClusterFlags,
+    env: &Environment,
+) -> Result<Connection, ConfigError> {
+    let chosen = named(flags, env)?;
+    if chosen.user.exec.is_some() || chosen.user.auth_provider.is_some() {
+        return Err(ConfigError::LoginNeeded {
+            user: chosen.user_name.unwrap_or_default(),
+        });
+    }
+    connection(chosen, env, &|_| {}).await
+}
+
+fn named(flags: &ClusterFlags, env: &Environment) -> Result<Chosen, ConfigError> {
+    match find(flags, env)? {
+        Found::Merged(kubeconfig) => choose(&kubeconfig, flags),
         Found::Nothing { .. } if present(flags.server.as_deref()).is_some() => {
-            choose(&Kubeconfig::default(), flags)?
+            choose(&Kubeconfig::default(), flags)
         }
         Found::Nothing { looked_at } => {
             let pod = in_cluster(env).ok_or(ConfigError::NoKubeconfig { looked_at })?;
-            choose(&pod, flags)?
+            choose(&pod, flags)
         }
-    };
-    connection(chosen, env, progress).await
+    }
 }
 
 /// The pod's own cluster, written as a kubeconfig so that the flags apply to it too.
