@@ -256,5 +256,6 @@ fn link(installation: &Installation) -> io::Result<()> {
     fs::hard_link(plugin, link).or_else(|_| fs::copy(plugin, link).map(|_| ()))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -74,8 +74,8 @@ fn each_place_of_a_line_is_offered_what_can_stand_there() {
         (&["re"], &["replay", "restart", ":36"]),
         (&["help", "st"], &["status", ":36"]),
         (
-            &["status", "-o", ""],
-            &["table", "wide", "json", "yaml", "name", ":36"],
+            &["status", "--color", ""],
+            &["auto", "always", "never", ":36"],
         ),
         (&["status", "-o", "j"], &["json", ":36"]),
         (&["status", "--output", "j"], &["json", ":36"]),
