@@ -30,7 +30,7 @@ mod words;
 
 use super::exit::Exit;
 use answer::Answer;
-pub(crate) use install::{Done, HOW, Installation, Machine, PLUGIN};
+pub(crate) use install::{Done, HOW, Installation, Machine};
 pub(crate) use script::script;
 pub(crate) use what::hinted;
 use words::{Cursor, Line};
