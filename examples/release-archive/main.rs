@@ -1,9 +1,13 @@
 //! Packs a built binary as a release archive: the binary, LICENSE, README, CHANGELOG, manual pages and
 //! completions, the same bytes for the same input. `release/archive` calls it.
 //!
+//! A program that would not start everywhere it is said to start, or is too large, is not packed.
+//!
 //! ```sh
 //! cargo run --example release-archive -- target/release/kubectl-velero_slots x86_64-unknown-linux-gnu dist
 //! ```
+
+mod elf;
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,6 +19,12 @@ use clap_complete::Shell;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 use velero_slots::cli;
+
+/// krew unpacks the program at every install and upgrade, and fetches it over whatever line there is.
+const LARGEST: usize = 12_000_000;
+
+/// The program's file, and what its manual pages and completions are named after.
+const PROGRAM: &str = "kubectl-velero_slots";
 
 /// One file of the archive: its path there, its mode and its bytes.
 struct Packed {
@@ -33,7 +43,10 @@ fn main() -> anyhow::Result<()> {
     let folder = PathBuf::from(folder);
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     let path = folder.join(format!("kubectl-velero_slots-{target}.tar.gz"));
-    let files = files(Path::new(&binary))?;
+    let binary = Path::new(&binary);
+    let program = read(binary)?;
+    check(&program, &target).with_context(|| format!("pack {}", binary.display()))?;
+    let files = files(binary, program)?;
     // Written beside and moved when whole: half an archive never has an archive's name.
     let partial = folder.join(format!(".kubectl-velero_slots-{target}.partial"));
     write(&files, &partial).with_context(|| format!("write {}", partial.display()))?;
@@ -42,18 +55,49 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn files(binary: &Path) -> anyhow::Result<Vec<Packed>> {
+/// Holds the program to what README promises of it.
+fn check(program: &[u8], target: &str) -> anyhow::Result<()> {
+    let size = program.len();
+    anyhow::ensure!(
+        size <= LARGEST,
+        "the program has {size} bytes, more than {LARGEST}"
+    );
+    let asks = if target.ends_with("-linux-musl") {
+        let libraries = elf::Needs::of(program)?.libraries;
+        anyhow::ensure!(
+            libraries.is_empty(),
+            "the program is not static: {libraries:?}"
+        );
+        "no library"
+    } else if target.ends_with("-linux-gnu") {
+        let needs = elf::Needs::of(program)?;
+        let newest = needs.glibc.last().context("no release of glibc is asked")?;
+        anyhow::ensure!(
+            *newest <= elf::GLIBC && needs.other.is_empty(),
+            "the program does not start with glibc {}: {needs:?}",
+            elf::GLIBC
+        );
+        &format!("glibc {newest}, by {:?}", needs.libraries)
+    } else {
+        "what its platform has"
+    };
+    writeln!(io::stderr(), "archive: {size} bytes, asks for {asks}")?;
+    Ok(())
+}
+
+fn files(binary: &Path, program: Vec<u8>) -> anyhow::Result<Vec<Packed>> {
     let name = binary
         .file_name()
         .and_then(|name| name.to_str())
         .context("BINARY has no file name")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = vec![packed(name, 0o755, read(binary)?)];
+    let mut files = vec![packed(name, 0o755, program)];
     // krew wants the licence beside the binary, under this very name.
     for text in ["LICENSE", "README.md", "CHANGELOG.md"] {
         files.push(packed(text, 0o644, read(&root.join(text))?));
     }
-    let mut command = cli::command();
+    // `man` finds a page by its file, whose name has no space.
+    let mut command = cli::command().display_name(PROGRAM);
     command.build();
     manual_pages(&command, &mut files)?;
     completions(&mut files);
@@ -75,10 +119,10 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// One page for the program, and one for each command.
 fn manual_pages(command: &Command, files: &mut Vec<Packed>) -> anyhow::Result<()> {
-    let title = "kubectl-velero_slots";
-    files.push(page(command.clone(), title)?);
-    for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
-        files.push(page(one.clone(), &format!("{title}-{}", one.get_name()))?);
+    files.push(page(command.clone(), PROGRAM)?);
+    let shown = |one: &&Command| !one.is_hide_set() && one.get_name() != "help";
+    for one in command.get_subcommands().filter(shown) {
+        files.push(page(one.clone(), &format!("{PROGRAM}-{}", one.get_name()))?);
     }
     Ok(())
 }
