@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use flate2::read::GzDecoder;
+
+use crate::elf;
 
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -81,6 +83,14 @@ fn the_manual_page_of_a_command_names_its_flags() {
     let files = files();
     let (_, page) = &files["man/kubectl-velero_slots-diagnose.1"];
     let page = String::from_utf8_lossy(page).replace("\\-", "-");
+    assert!(
+        page.contains("kubectl-velero_slots-diagnose - Say what is wrong"),
+        "the name is the file's: {page}"
+    );
+    assert!(
+        page.contains("\\fBkubectl velero-slots diagnose\\fR"),
+        "{page}"
+    );
     for flag in ["--threshold", "--fail-on", "--from", "--context"] {
         assert!(page.contains(flag), "{flag}");
     }
@@ -104,24 +114,41 @@ fn the_archive_says_nothing_of_the_machine_that_made_it() {
 }
 
 #[test]
+fn the_program_starts_on_every_distribution_since_2014_and_is_small() {
+    let files = files();
+    let (_, program) = &files["kubectl-velero_slots"];
+    let needs = elf::Needs::of(program).expect("the program is an ELF file");
+    assert!(!needs.glibc.is_empty(), "it was looked at: {needs:?}");
+    for release in &needs.glibc {
+        assert!(*release <= elf::GLIBC, "{release} of {needs:?}");
+    }
+    assert_eq!(needs.other.len(), 0, "{needs:?}");
+    // What glibc itself is made of; anything else would have to be installed.
+    for library in &needs.libraries {
+        let name = library.split(".so").next().expect("a name");
+        assert!(
+            [
+                "libc",
+                "libm",
+                "libdl",
+                "libpthread",
+                "librt",
+                "ld-linux-x86-64"
+            ]
+            .contains(&name),
+            "{library}"
+        );
+    }
+    assert!(program.len() <= 12_000_000, "{} bytes", program.len());
+}
+
+#[test]
 fn packing_the_same_program_again_gives_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let binary = root().join(format!("target/{TARGET}/release/kubectl-velero_slots"));
-    let status = Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--locked",
-            "--example",
-            "release-archive",
-            "--",
-        ])
-        .arg(&binary)
-        .arg(TARGET)
-        .arg(folder.path())
-        .status()
-        .expect("cargo runs");
-    assert!(status.success());
+    let program = folder.path().join("kubectl-velero_slots");
+    std::fs::write(&program, &files()["kubectl-velero_slots"].1).expect("a file");
+    let packed = pack(&program, folder.path());
+    assert!(packed.status.success(), "{packed:?}");
     let again = folder
         .path()
         .join(path().file_name().expect("it has a name"));
@@ -129,4 +156,34 @@ fn packing_the_same_program_again_gives_the_same_bytes() {
         std::fs::read(path()).expect("readable") == std::fs::read(again).expect("readable"),
         "the two archives differ"
     );
+}
+
+#[test]
+fn a_program_that_would_not_start_everywhere_is_not_packed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The test itself is linked against the glibc of this machine.
+    let own = std::env::current_exe().expect("a test is a program");
+    let needs = elf::Needs::of(&std::fs::read(&own).expect("readable")).expect("an ELF file");
+    assert!(
+        needs.glibc.iter().any(|release| *release > elf::GLIBC),
+        "this machine has a glibc of before 2014: {needs:?}"
+    );
+    let refused = pack(&own, folder.path());
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        0,
+        "nothing is left that looks like an archive"
+    );
+}
+
+fn pack(program: &Path, folder: &Path) -> Output {
+    Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--locked", "--example", "release-archive"])
+        .arg("--")
+        .arg(program)
+        .arg(TARGET)
+        .arg(folder)
+        .output()
+        .expect("cargo runs")
 }
