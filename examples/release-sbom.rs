@@ -1,4 +1,4 @@
-//! Cuts a CycloneDX bill of materials down to what is linked into the program. `release/sbom` calls it.
+//! Cuts a `CycloneDX` bill of materials down to what is linked into the program. `release/sbom` calls it.
 //!
 //! The tool that writes the bill asks `cargo metadata`, which also turns on the features that only tests and build
 //! scripts want; a bill with crates that are not in the program raises alarms about none of its code. `cargo tree`
@@ -56,8 +56,12 @@ fn cut(bill: &str, linked: &BTreeSet<Crate>) -> anyhow::Result<Value> {
     let own = text(&bill, "/metadata/component/bom-ref")?;
     let version = text(&bill, "/metadata/component/version")?;
     let package = format!("pkg:cargo/{}@{version}", env!("CARGO_PKG_NAME"));
+    let program = bill
+        .pointer_mut("/metadata/component")
+        .and_then(Value::as_object_mut)
+        .context("the bill is of no program")?;
     for field in ["bom-ref", "purl"] {
-        bill["metadata"]["component"][field] = Value::from(package.clone());
+        program.insert(field.to_owned(), Value::from(package.clone()));
     }
 
     let mut missing = linked.clone();

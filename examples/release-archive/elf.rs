@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use anyhow::Context as _;
-use object::Endianness;
-use object::elf::{DT_NEEDED, FileHeader64};
-use object::read::elf::{Dyn as _, FileHeader as _};
+use object_file::Endianness;
+use object_file::elf::{DT_NEEDED, FileHeader64};
+use object_file::read::elf::{Dyn as _, FileHeader as _};
 
-/// The newest glibc that the program may ask for: that of CentOS 7, so that every distribution since 2014 has it.
+/// The newest glibc that the program may ask for: of 2012, and in every distribution since 2014.
 pub(crate) const GLIBC: Version = Version(2, 17);
 
 /// A release of glibc, by its two numbers.

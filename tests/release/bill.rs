@@ -28,7 +28,7 @@ fn linked() -> BTreeSet<(String, String)> {
         .current_dir(archive::root())
         .output()
         .expect("cargo runs");
-    let tree = Answer::of(output).succeeded().stdout;
+    let tree = Answer::of(&output).succeeded().stdout;
     tree.lines()
         .filter_map(|line| {
             let mut words = line.split(' ');
@@ -100,7 +100,7 @@ fn the_bill_is_the_same_each_time_and_knows_no_folder() {
         .arg(folder.path())
         .output()
         .expect("bash runs");
-    Answer::of(output).succeeded();
+    Answer::of(&output).succeeded();
     let again = std::fs::read_to_string(folder.path().join(name())).expect("readable");
     assert!(written() == again, "the two bills differ");
     let root = archive::root().display().to_string();

@@ -116,7 +116,7 @@ impl Home {
             .stdin(Stdio::null())
             .output()
             .expect("kubectl runs");
-        Answer::of(output)
+        Answer::of(&output)
     }
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn of(output: Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -193,7 +193,7 @@ pub(crate) fn filled_manifest(folder: &Path, base: Option<&str>) -> String {
         .args(base)
         .output()
         .expect("bash runs");
-    let answer = Answer::of(output).succeeded();
+    let answer = Answer::of(&output).succeeded();
     answer.stdout
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn validated(manifest: &Path) -> Answer {
         .arg(manifest)
         .output()
         .expect("the validator runs");
-    Answer::of(output)
+    Answer::of(&output)
 }
 
 #[test]

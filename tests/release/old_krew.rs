@@ -19,7 +19,7 @@ fn krew() -> PathBuf {
         .env_remove("GOFLAGS")
         .output()
         .expect("go is on PATH");
-    Answer::of(output).succeeded();
+    Answer::of(&output).succeeded();
     path
 }
 

@@ -18,7 +18,7 @@ fn script(name: &str, folder: &Path) -> Answer {
         .arg(folder)
         .output()
         .expect("bash runs");
-    Answer::of(output)
+    Answer::of(&output)
 }
 
 #[test]
@@ -146,5 +146,5 @@ fn the_sums_are_those_of_sha256sum_in_lower_case_and_name_every_file() {
         .current_dir(folder.path())
         .output()
         .expect("sha256sum runs");
-    Answer::of(checked).succeeded();
+    Answer::of(&checked).succeeded();
 }
