@@ -154,7 +154,7 @@ fn packing_the_same_program_again_gives_the_same_bytes() {
         .join(path().file_name().expect("it has a name"));
     assert!(
         std::fs::read(path()).expect("readable") == std::fs::read(again).expect("readable"),
-        "the two archives differ"
+        "the two archives differ; was this one packed before a change?"
     );
 }
 
