@@ -41,7 +41,7 @@ pub(crate) struct SourceArgs {
     pub(crate) cluster: ClusterArgs,
 }
 
-/// Which cluster, and as whom: kubectl's flags. With `--from` they have no effect.
+/// Which cluster, and as whom: kubectl's flags. Beside `--from` they are a usage error, apart from the time limit.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Cluster, as in kubectl")]
 pub(crate) struct ClusterArgs {
@@ -111,6 +111,54 @@ pub(crate) struct ClusterArgs {
     /// The name to expect in the server's certificate
     #[arg(long, value_name = "NAME")]
     pub(crate) tls_server_name: Option<String>,
+}
+
+impl ClusterArgs {
+    /// Returns the flags that were given and say which cluster is read, or as whom.
+    pub(crate) fn names_of_given(&self) -> Vec<&'static str> {
+        let Self {
+            kubeconfig,
+            context,
+            cluster,
+            user,
+            as_user,
+            as_groups,
+            as_uid,
+            as_user_extra,
+            token,
+            server,
+            request_timeout: _,
+            insecure_skip_tls_verify,
+            certificate_authority,
+            client_certificate,
+            client_key,
+            tls_server_name,
+        } = self;
+        let flags = [
+            ("--kubeconfig", kubeconfig.is_some()),
+            ("--context", context.is_some()),
+            ("--cluster", cluster.is_some()),
+            ("--user", user.is_some()),
+            ("--as", as_user.is_some()),
+            ("--as-group", !as_groups.is_empty()),
+            ("--as-uid", as_uid.is_some()),
+            ("--as-user-extra", !as_user_extra.is_empty()),
+            ("--token", token.is_some()),
+            ("--server", server.is_some()),
+            (
+                "--insecure-skip-tls-verify",
+                insecure_skip_tls_verify.is_some(),
+            ),
+            ("--certificate-authority", certificate_authority.is_some()),
+            ("--client-certificate", client_certificate.is_some()),
+            ("--client-key", client_key.is_some()),
+            ("--tls-server-name", tls_server_name.is_some()),
+        ];
+        flags
+            .into_iter()
+            .filter_map(|(flag, given)| given.then_some(flag))
+            .collect()
+    }
 }
 
 /// What to show. Filters act after the analysis: on what is shown and on the exit code, never on what is

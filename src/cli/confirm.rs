@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use super::ui::shown;
 use crate::plan::{ConfirmBy, Confirmation};
-use crate::render::printable;
 
 /// Whether somebody can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub(crate) async fn confirm(
 ///
 /// When standard input cannot be read.
 pub(crate) async fn ask_at_terminal(prompt: &str) -> io::Result<Option<String>> {
-    let lines: Vec<String> = prompt.split('\n').map(printable).collect();
+    let lines: Vec<String> = prompt.split('\n').map(shown).collect();
     let mut err = io::stderr();
     // With standard error gone nobody sees the question, and no answer comes.
     let _told = write!(err, "{}", lines.join("\n")).and_then(|()| err.flush());

@@ -21,7 +21,7 @@ use commands::{
 };
 use error::{Error, ErrorKind};
 use exit::Exit;
-use ui::Ui;
+use ui::{Ui, shown};
 
 /// Show who holds and who waits for the slots of Velero's node-agents, and say what is wrong
 ///
@@ -125,7 +125,8 @@ fn clap_answer(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) ->
     let text = error.render();
     if error.use_stderr() {
         // With standard error gone there is nobody left to tell.
-        let _told = write!(err, "{text}").and_then(|()| err.flush());
+        let text: Vec<String> = text.to_string().lines().map(shown).collect();
+        let _told = writeln!(err, "{}", text.join("\n")).and_then(|()| err.flush());
         Exit::Usage
     } else {
         match write!(out, "{text}").and_then(|()| out.flush()) {

@@ -10,6 +10,7 @@ use anyhow::anyhow;
 use super::args::{ClusterArgs, Limit, SourceArgs};
 use super::error::{Error, ErrorKind};
 use super::exit::Exit;
+use super::ui::shown;
 use crate::capture::{Capture, Redacted};
 use crate::collect::cluster::{
     self, Cluster, CollectError, CollectOptions, Collected, Interrupt, Traces,
@@ -19,7 +20,6 @@ use crate::collect::kubectl_compat::{
     ClusterFlags, Environment, Progress, TlsVerify, velero_namespace_hint,
 };
 use crate::diagnose::nodes_that_need_logs;
-use crate::render::printable;
 use crate::replay::{ReplayOptions, replay};
 use crate::report::Pins;
 use crate::snapshot::{self, NamespaceSearch, ReadOptions, Snapshot};
@@ -146,8 +146,23 @@ fn collect_with(args: &SourceArgs, traces: Option<TraceArgs>) -> Result<Source, 
         }
         from_cluster(args, traces)
     } else {
+        check_no_cluster(&args.cluster)?;
         from_files(args)
     }
+}
+
+/// Whoever names a cluster beside files may take the answer for that of the cluster.
+fn check_no_cluster(args: &ClusterArgs) -> Result<(), Error> {
+    let given = args.names_of_given();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let say = if given.len() == 1 { "says" } else { "say" };
+    Err(Error::usage(anyhow!(
+        "{} {say} which cluster to read, and as whom; --from reads none",
+        given.join(", ")
+    ))
+    .hint("leave out --from to read the cluster, or the others to read the files"))
 }
 
 fn from_files(args: &SourceArgs) -> Result<Source, Error> {
@@ -380,7 +395,7 @@ async fn connected<T>(
     let environment = Environment::of_process();
     let progress = |line: &str| {
         // With standard error gone there is nobody left to tell.
-        let _told = writeln!(io::stderr(), "{}", printable(line));
+        let _told = writeln!(io::stderr(), "{}", shown(line));
     };
     let cluster = cluster::connect(&flags, &environment, &progress)
         .await
@@ -521,6 +536,35 @@ mod tests {
             error.lines(),
             ["error: --now needs --from: with a cluster, now is the API server's time"]
         );
+    }
+
+    #[test]
+    fn a_cluster_beside_files_is_a_usage_error() {
+        let mut args = SourceArgs {
+            from: vec!["/nonexistent/velero.yaml".into()],
+            cluster: ClusterArgs {
+                context: Some("prod".to_owned()),
+                as_groups: vec!["g".to_owned()],
+                ..ClusterArgs::default()
+            },
+            ..SourceArgs::default()
+        };
+        let Err(error) = collect(&args) else {
+            panic!("a context was accepted beside files");
+        };
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert_eq!(
+            error.lines().first().map(String::as_str),
+            Some(
+                "error: --context, --as-group say which cluster to read, and as whom; --from reads none"
+            )
+        );
+        // A time limit misleads nobody: it has nothing to limit.
+        args.cluster = ClusterArgs {
+            request_timeout: Some(Limit::None),
+            ..ClusterArgs::default()
+        };
+        assert!(check_no_cluster(&args.cluster).is_ok());
     }
 
     #[test]

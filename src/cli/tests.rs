@@ -194,7 +194,7 @@ fn help_names_every_command_as_the_user_types_it() {
     Usage: kubectl velero-slots explain [OPTIONS] <KIND/NAME|FINDING-ID>
 
     Arguments:
-      <KIND/NAME|FINDING-ID>  What to explain: du/NAME, backup/NAME, pvc/NAMESPACE/NAME, prepared-stuck, …
+      <KIND/NAME|FINDING-ID>  What to explain: du/NAME, backup/NAME, pvc/NAMESPACE/NAME, prepared-stuck, ...
 
     Options:
       -h, --help  Print help (see more with '--help')
@@ -312,14 +312,14 @@ fn help_names_every_command_as_the_user_types_it() {
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
 
     Simulation:
-          --simulate                  Show how the queue drains from here instead
-          --design <DESIGN>           The order in which a node-agent asks its gates [default: upstream] [possible values: upstream, early-check, reserve-slot, all]
-          --concurrency <N|NODE=N,…>  What if the limit were N, everywhere or on the nodes named; repeatable, side by side
-          --prepare-queue <N>         What if prepareQueueLength were N
-          --workers <N>               What if each kind had N workers on each node
-          --requeue-prepared          What if Prepared tasks were also looked at every minute
-          --without-ghost-slots       What if no slot were leaked: what a restart would buy
-          --seed <N>                  The seed of the timers and durations [default: 0]
+          --simulate                    Show how the queue drains from here instead
+          --design <DESIGN>             The order in which a node-agent asks its gates [default: upstream] [possible values: upstream, early-check, reserve-slot, all]
+          --concurrency <N|NODE=N,...>  What if the limit were N, everywhere or on the nodes named; repeatable, side by side
+          --prepare-queue <N>           What if prepareQueueLength were N
+          --workers <N>                 What if each kind had N workers on each node
+          --requeue-prepared            What if Prepared tasks were also looked at every minute
+          --without-ghost-slots         What if no slot were leaked: what a restart would buy
+          --seed <N>                    The seed of the timers and durations [default: 0]
 
     ---
     Make the controller look again at tasks that it may have missed, and watch what becomes of them

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write};
 
 use super::args::{ColorChoice, OutputArgs};
 use super::error::Error;
-use crate::render::{Color, Headers, Marks, Terminal, printable};
+use crate::render::{Color, Headers, Lines, Marks, Terminal};
 use crate::report::Head;
 
 /// The two writers. Standard output carries the answer and nothing else.
@@ -34,7 +34,7 @@ impl<'w> Ui<'w> {
     /// Writes a line to standard error.
     pub(crate) fn say(&mut self, line: &str) {
         // With standard error gone there is nobody left to tell.
-        let _told = writeln!(self.err, "{}", printable(line));
+        let _told = writeln!(self.err, "{}", shown(line));
     }
 
     /// Tells which filters name what occurs nowhere.
@@ -117,7 +117,17 @@ pub(crate) fn terminal(output: OutputArgs, environment: &TerminalEnvironment) ->
         } else {
             Headers::Shown
         },
+        lines: if environment.stdout_is_terminal {
+            Lines::Folded
+        } else {
+            Lines::Whole
+        },
     }
+}
+
+/// Makes a message safe for the terminal, in the characters of the locale.
+pub(crate) fn shown(message: &str) -> String {
+    marks(&TerminalEnvironment::of_process()).printable(message)
 }
 
 fn color(choice: ColorChoice, environment: &TerminalEnvironment) -> Color {

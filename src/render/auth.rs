@@ -25,7 +25,12 @@ pub(super) fn table(
     terminal: &Terminal,
 ) -> io::Result<()> {
     let mut lines = vec![Line::new(
-        &format!("{} · namespace {}", report.server, report.namespace),
+        &format!(
+            "{}{}namespace {}",
+            report.server,
+            terminal.marks.dot(),
+            report.namespace
+        ),
         Style::Plain,
     )];
     let (mark, style, text) = if report.can_read() {

@@ -1,17 +1,20 @@
 //! Tables as kubectl prints them: no borders, three blanks between columns, upper-case headers.
 //!
 //! Every decision about columns is made here. Where a table is wider than the terminal, whole columns go,
-//! in the order that each view states; a name is never cut, since it may have to be pasted; what is
-//! longer than any name can be is.
+//! in the order that each view states; where it is still wider, its rows are folded between columns, if a
+//! terminal reads them. A name is never cut, since it may have to be pasted; what is longer than any name can
+//! be is.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell as ComfyCell, ContentArrangement, Table as ComfyTable};
 
-use super::screen::{LONGEST, Line, Span, Style};
-use super::{Headers, Marks, Terminal};
+use super::screen::{LONGEST, Line, Span, Style, wrap};
+use super::{Headers, Lines, Terminal};
 
 /// Blanks between two columns, as kubectl has them.
 const GAP: usize = 3;
+/// Blanks before what a row goes on with on its next lines.
+const FOLD: usize = 2;
 
 /// One column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,50 +76,58 @@ impl<'c> Table<'c> {
 
     /// Adds a row: one cell for each column, in their order.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = Span>) {
-        let cells = cells
-            .into_iter()
-            .map(|cell| cell.cut(LONGEST, Marks::Ascii))
-            .collect();
-        self.rows.push(cells);
+        self.rows.push(cells.into_iter().collect());
     }
 
     /// Lays the table out.
     pub(super) fn lines(&self, terminal: &Terminal, room: Room) -> Vec<Line> {
-        let shown = self.shown_columns(terminal, room);
-        let mut rows: Vec<Vec<&Span>> = Vec::with_capacity(self.rows.len() + 1);
-        let headers: Vec<Span> = self
-            .columns
+        let rows = self.cells(terminal);
+        let widths = self.widths(&rows);
+        let shown = self.shown_columns(&widths, terminal, room);
+        let parts = match terminal.lines {
+            Lines::Whole => vec![shown],
+            Lines::Folded => folded(&widths, &shown, terminal.width),
+        };
+        let parts: Vec<Vec<Vec<Line>>> = parts
             .iter()
-            .map(|column| Span::new(column.header, Style::Plain))
+            .enumerate()
+            .map(|(index, columns)| {
+                let indent = if index == 0 { 0 } else { FOLD };
+                laid_out(&rows, columns, indent, terminal)
+            })
             .collect();
-        if terminal.headers == Headers::Shown {
-            rows.push(pick(&headers, &shown));
-        }
-        rows.extend(self.rows.iter().map(|row| pick(row, &shown)));
-        let mut table = ComfyTable::new();
-        table
-            .load_style(NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled);
-        for row in &rows {
-            table.add_row(row.iter().map(|cell| ComfyCell::new(cell.text())));
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, u16::try_from(GAP).unwrap_or(u16::MAX)));
-        }
-        table
-            .lines()
-            .zip(&rows)
-            .map(|(line, cells)| styled(line.trim_end(), cells))
+        (0..rows.len())
+            .flat_map(|row| parts.iter().filter_map(move |part| part.get(row)))
+            .flatten()
+            .cloned()
             .collect()
     }
 
-    fn shown_columns(&self, terminal: &Terminal, room: Room) -> Vec<usize> {
-        let widths = self.widths(terminal);
+    /// Returns the header, if it is shown, and the rows, in the characters that the terminal can show.
+    fn cells(&self, terminal: &Terminal) -> Vec<Vec<Span>> {
+        let header = match terminal.headers {
+            Headers::Shown => Some(
+                self.columns
+                    .iter()
+                    .map(|column| Span::new(column.header, Style::Plain))
+                    .collect(),
+            ),
+            Headers::Hidden => None,
+        };
+        let rows = self.rows.iter().map(|row| {
+            row.iter()
+                .map(|cell| cell.clone().cut(LONGEST, terminal.marks))
+                .collect()
+        });
+        header.into_iter().chain(rows).collect()
+    }
+
+    fn shown_columns(&self, widths: &[usize], terminal: &Terminal, room: Room) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         if room == Room::Any {
             return shown;
         }
-        while total(&widths, &shown) > terminal.width {
+        while total(widths, &shown) > terminal.width {
             let next = shown
                 .iter()
                 .filter_map(|index| match self.columns.get(*index)?.keep {
@@ -130,24 +141,70 @@ impl<'c> Table<'c> {
         shown
     }
 
-    fn widths(&self, terminal: &Terminal) -> Vec<usize> {
-        let header = |column: &Column| match terminal.headers {
-            Headers::Shown => column.header.len(),
-            Headers::Hidden => 0,
-        };
-        self.columns
-            .iter()
-            .enumerate()
-            .map(|(index, column)| {
-                self.rows
-                    .iter()
+    fn widths(&self, rows: &[Vec<Span>]) -> Vec<usize> {
+        (0..self.columns.len())
+            .map(|index| {
+                rows.iter()
                     .filter_map(|row| row.get(index).map(Span::width))
                     .max()
                     .unwrap_or(0)
-                    .max(header(column))
             })
             .collect()
     }
+}
+
+/// Parts the columns so that each part fits, in their order.
+fn folded(widths: &[usize], shown: &[usize], width: usize) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for column in shown {
+        let indent = if parts.len() > 1 { FOLD } else { 0 };
+        match parts.last_mut() {
+            Some(part)
+                if indent + total(widths, &[part.as_slice(), &[*column]].concat()) <= width =>
+            {
+                part.push(*column);
+            }
+            Some(_) | None => parts.push(vec![*column]),
+        }
+    }
+    parts
+}
+
+/// Lays some columns of all rows out: for each row its lines, more than one only where the words of a column
+/// that stands alone have no room.
+fn laid_out(
+    rows: &[Vec<Span>],
+    columns: &[usize],
+    indent: usize,
+    terminal: &Terminal,
+) -> Vec<Vec<Line>> {
+    let rows: Vec<Vec<&Span>> = rows.iter().map(|row| pick(row, columns)).collect();
+    let before = Line::new(&" ".repeat(indent), Style::Plain);
+    if let ([_], Lines::Folded) = (columns, terminal.lines) {
+        return rows
+            .iter()
+            .map(|row| {
+                row.iter()
+                    .flat_map(|cell| wrap(&before, cell.text(), cell.style(), terminal))
+                    .collect()
+            })
+            .collect();
+    }
+    let mut table = ComfyTable::new();
+    table
+        .load_style(NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    for row in &rows {
+        table.add_row(row.iter().map(|cell| ComfyCell::new(cell.text())));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, u16::try_from(GAP).unwrap_or(u16::MAX)));
+    }
+    table
+        .lines()
+        .zip(&rows)
+        .map(|(line, cells)| vec![before.clone().and(styled(line.trim_end(), cells))])
+        .collect()
 }
 
 fn pick<'r>(row: &'r [Span], shown: &[usize]) -> Vec<&'r Span> {
@@ -235,6 +292,48 @@ mod tests {
         NODE
         worker-a
         b
+        ");
+    }
+
+    #[test]
+    fn at_a_terminal_rows_are_folded_between_columns_and_words() {
+        let mut table = table();
+        table.row([
+            Span::new("a-node-with-a-long-name", Style::Plain),
+            Span::new("3h", Style::Plain),
+            Span::new("a word and many more words than fit", Style::Plain),
+        ]);
+        let narrow = Terminal {
+            width: 24,
+            lines: Lines::Folded,
+            ..Terminal::default()
+        };
+        insta::assert_snapshot!(shown(&table, &narrow, Room::Any), @r"
+        NODE
+          OLDEST
+          HELD BY
+        worker-a
+          47m
+          du-1
+        b
+          <none>
+          du-2
+        a-node-with-a-long-name
+          3h
+          a word and many more
+          words than fit
+        ");
+        let wider = Terminal {
+            width: 25,
+            ..narrow
+        };
+        insta::assert_snapshot!(shown(&self::table(), &wider, Room::Any), @r"
+        NODE       OLDEST
+          HELD BY
+        worker-a   47m
+          du-1
+        b          <none>
+          du-2
         ");
     }
 

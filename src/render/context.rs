@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::Terminal;
-use super::screen::{Line, Style, cut, printable, within, wrap};
+use super::screen::{Line, Style, cut, rows, within, wrap};
 use super::words::{UNKNOWN, count, time};
+use super::{Lines, Terminal};
 use crate::report::{GapReason, Head, NowFrom, SlotLimits, SourceType};
 
 /// Rows that a part of the context may take.
@@ -28,11 +28,12 @@ pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
     let dot = terminal.marks.dot();
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
+        let part = terminal.marks.printable(&part);
         let part = cut(&part, terminal.width * PART_ROWS, terminal.marks);
         let longer = lines
             .last()
             .map(|line| format!("{line}{dot}{part}"))
-            .filter(|longer| printable(longer).width() <= terminal.width);
+            .filter(|longer| terminal.marks.printable(longer).width() <= terminal.width);
         match (longer, lines.last_mut()) {
             (Some(longer), Some(line)) => *line = longer,
             (Some(_) | None, _) => lines.push(part),
@@ -40,7 +41,7 @@ pub(super) fn context(head: &Head, terminal: &Terminal) -> Vec<Line> {
     }
     lines
         .iter()
-        .map(|line| Line::new(line, Style::Strong))
+        .flat_map(|line| wrap(&Line::default(), line, Style::Strong, terminal))
         .collect()
 }
 
@@ -56,7 +57,7 @@ pub(super) fn acting_context(head: &Head, terminal: &Terminal) -> Vec<Line> {
     let about = [velero(head), limits(&head.limits), as_of(head)];
     [place.join(dot), about.join(dot)]
         .iter()
-        .map(|text| Line::new(text, Style::Strong))
+        .flat_map(|text| wrap(&Line::default(), text, Style::Strong, terminal))
         .collect()
 }
 
@@ -78,13 +79,23 @@ fn place(head: &Head, terminal: &Terminal) -> String {
 
 /// Cuts a path at its front: its end tells more.
 fn cut_front(path: &str, width: usize, terminal: &Terminal) -> String {
-    let reversed: String = path.chars().rev().collect();
-    if path.chars().count() <= width {
-        return path.to_owned();
+    let path = terminal.marks.printable(path);
+    if path.width() <= width {
+        return path;
     }
-    let kept = cut(&reversed, width, super::Marks::Unicode);
-    let kept: String = kept.trim_end_matches('…').chars().rev().collect();
-    format!("{}{kept}", terminal.marks.more())
+    let more = terminal.marks.more();
+    let room = width.saturating_sub(more.width());
+    let mut kept = Vec::new();
+    let mut taken = 0;
+    for c in path.chars().rev() {
+        taken += c.width().unwrap_or(0);
+        if taken > room || kept.len() >= width {
+            break;
+        }
+        kept.push(c);
+    }
+    let end: String = kept.into_iter().rev().collect();
+    format!("{more}{end}")
 }
 
 /// Writes the versions of Velero.
@@ -218,19 +229,36 @@ pub(super) const fn words(reason: GapReason) -> &'static str {
 }
 
 /// Writes the next command. It is not wrapped: it will be pasted.
-pub(super) fn next(command: &str) -> Line {
-    Line::new("next: ", Style::Dim).then(command, Style::Strong)
+pub(super) fn next(command: &str, terminal: &Terminal) -> Vec<Line> {
+    labelled("next: ", command, terminal)
+}
+
+/// Writes a command behind a label, or, where a terminal has no room for both, on a line of its own, which can
+/// be taken whole.
+pub(super) fn labelled(label: &str, command: &str, terminal: &Terminal) -> Vec<Line> {
+    let line = Line::new(label, Style::Dim).then(command, Style::Strong);
+    match terminal.lines {
+        Lines::Folded if line.shown_width(terminal) > terminal.width => {
+            let label = label.trim_end();
+            let before = (!label.is_empty()).then(|| Line::new(label, Style::Dim));
+            let command = Line::new(command, Style::Strong);
+            before.into_iter().chain([command]).collect()
+        }
+        Lines::Folded | Lines::Whole => vec![line],
+    }
 }
 
 /// Writes the next command where the screen has room for it. A command is shown whole or not at all.
-pub(super) fn next_within(command: &str, room: usize, terminal: &Terminal) -> Line {
-    let line = next(command);
-    if line.rows(terminal) + ROWS_BESIDE_NEXT <= room {
-        line
+pub(super) fn next_within(command: &str, room: usize, terminal: &Terminal) -> Vec<Line> {
+    let lines = next(command, terminal);
+    if rows(&lines, terminal) + ROWS_BESIDE_NEXT <= room {
+        lines
     } else {
-        Line::new("next: ", Style::Dim).then(
+        wrap(
+            &Line::new("next: ", Style::Dim),
             "a command too long for this screen: see -o wide",
             Style::Plain,
+            terminal,
         )
     }
 }

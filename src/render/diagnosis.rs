@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next_within};
+use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, labelled, next_within};
 use super::screen::{Line, Style, cut, rows, within, wrap, write_lines};
 use super::status::SCREEN_ROWS;
 use super::words::{age, count, time};
@@ -30,7 +30,9 @@ pub(super) fn table(
     top.extend(headline(report, terminal, Detail::Short));
     let mut bottom = gaps_in_short(&report.head, terminal);
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
-    bottom.extend(next_command(report).map(|command| next_within(&command, room, terminal)));
+    if let Some(command) = next_command(report) {
+        bottom.extend(next_within(&command, room, terminal));
+    }
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, fit(report, room, terminal), bottom].concat();
     write_lines(out, &lines, terminal)
@@ -172,10 +174,7 @@ fn fit(report: &DiagnosisReport, room: usize, terminal: &Terminal) -> Vec<Line> 
     };
     let mut blocks = vec![worst_block(worst, report, room, terminal)];
     let mut left = room.saturating_sub(rows(blocks.concat().as_slice(), terminal));
-    let titles: Vec<Vec<Line>> = others
-        .iter()
-        .map(|row| vec![title(row, terminal)])
-        .collect();
+    let titles: Vec<Vec<Line>> = others.iter().map(|row| title(row, terminal)).collect();
     let all: usize = titles.iter().map(|lines| rows(lines, terminal)).sum();
     // The line that counts what is left out needs a row of its own.
     let mut budget = if all <= left {
@@ -255,7 +254,7 @@ const fn look(severity: Severity, marks: Marks) -> (&'static str, Style) {
     }
 }
 
-pub(super) fn title(row: &FindingRow, terminal: &Terminal) -> Line {
+pub(super) fn title(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
     let finding = &row.finding;
     let (mark, style) = look(finding.severity, terminal.marks);
     let cause = finding
@@ -271,8 +270,16 @@ pub(super) fn title(row: &FindingRow, terminal: &Terminal) -> Line {
         parts.push(count(finding.tasks.len(), "task", "tasks"));
     }
     parts.extend(row.for_seconds.map(age));
-    Line::new(&format!("{mark} {}{cause}", finding.id.as_str()), style)
-        .then(&format!(": {}", parts.join(", ")), Style::Plain)
+    let first = Line::new(&format!("{mark} {}{cause}:", finding.id.as_str()), style);
+    let parts = parts.join(", ");
+    let whole = first.clone().then(&format!(" {parts}"), Style::Plain);
+    if whole.shown_width(terminal) <= terminal.width {
+        return vec![whole];
+    }
+    let mut lines = vec![first];
+    let indent = Line::new("  ", Style::Plain);
+    lines.extend(wrap(&indent, &parts, Style::Plain, terminal));
+    lines
 }
 
 pub(super) fn sentence(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
@@ -285,7 +292,7 @@ pub(super) fn sentence(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
 }
 
 fn short(row: &FindingRow, terminal: &Terminal) -> Vec<Line> {
-    let mut lines = vec![title(row, terminal)];
+    let mut lines = title(row, terminal);
     lines.extend(sentence(row, terminal));
     lines
 }
@@ -314,21 +321,27 @@ fn full(
     for evidence in first_evidence(row) {
         let text = format!("  - {}: {}", evidence.source, evidence.value);
         lines.push(Line::new(
-            &cut(&text, terminal.width, terminal.marks),
+            &cut(
+                &terminal.marks.printable(&text),
+                terminal.width,
+                terminal.marks,
+            ),
             Style::Dim,
         ));
     }
-    lines.extend(deadline(row, report));
+    lines.extend(deadline(row, report, terminal));
     if next_command == Next::Shown
         && let Some(action) = row.finding.actions.first()
     {
-        lines.push(Line::new("  next: ", Style::Dim).then(&action.command, Style::Strong));
+        lines.extend(labelled("  next: ", &action.command, terminal));
     }
     lines
 }
 
-fn deadline(row: &FindingRow, report: &DiagnosisReport) -> Option<Line> {
-    let deadline = row.finding.deadline.as_ref()?;
+fn deadline(row: &FindingRow, report: &DiagnosisReport, terminal: &Terminal) -> Vec<Line> {
+    let Some(deadline) = row.finding.deadline.as_ref() else {
+        return Vec::new();
+    };
     let seconds = deadline.at.duration_since(report.head.taken_at).as_secs();
     let when = if seconds >= 0 {
         format!("in {}", age(seconds))
@@ -340,14 +353,16 @@ fn deadline(row: &FindingRow, report: &DiagnosisReport) -> Option<Line> {
     } else {
         ""
     };
-    Some(Line::new(
+    wrap(
+        &Line::new("  deadline: ", Style::Plain),
         &format!(
-            "  deadline: {} ({when}, {}{approximate})",
+            "{} ({when}, {}{approximate})",
             time(deadline.at),
             deadline.what.as_str()
         ),
         Style::Plain,
-    ))
+        terminal,
+    )
 }
 
 /// Tells all of a finding.
@@ -381,10 +396,11 @@ fn everything(row: &FindingRow, report: &DiagnosisReport, terminal: &Terminal) -
     for (name, items) in lists {
         if !items.is_empty() {
             lines.push(Line::new(&format!("  {name}:"), Style::Plain));
+            let indent = Line::new("    ", Style::Plain);
             lines.extend(
                 items
                     .iter()
-                    .map(|item| Line::new(&format!("    {item}"), Style::Plain)),
+                    .flat_map(|item| wrap(&indent, item, Style::Plain, terminal)),
             );
         }
     }
@@ -399,9 +415,9 @@ fn everything(row: &FindingRow, report: &DiagnosisReport, terminal: &Terminal) -
             terminal,
         ));
     }
-    lines.extend(deadline(row, report));
+    lines.extend(deadline(row, report, terminal));
     for action in &finding.actions {
-        lines.push(Line::new("  next: ", Style::Dim).then(&action.command, Style::Strong));
+        lines.extend(labelled("  next: ", &action.command, terminal));
         for (name, text) in [("effect", &action.effect), ("risk", &action.risk)] {
             if !text.is_empty() {
                 lines.extend(wrap(
@@ -414,9 +430,11 @@ fn everything(row: &FindingRow, report: &DiagnosisReport, terminal: &Terminal) -
         }
     }
     if !finding.references.is_empty() {
-        lines.push(Line::new(
-            &format!("  see: {}", finding.references.join(", ")),
+        lines.extend(wrap(
+            &Line::new("  see: ", Style::Dim),
+            &finding.references.join(", "),
             Style::Dim,
+            terminal,
         ));
     }
     lines

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::columns::{Column, Room, Table};
-use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, next};
+use super::context::{context, gaps_in_full, gaps_in_short, hidden_tasks, labelled, next};
 use super::diagnosis::{sentence, title};
 use super::eta::eta;
 use super::screen::{Line, Span, Style, wrap, write_lines};
@@ -50,7 +50,9 @@ pub(super) fn table(
 ) -> io::Result<()> {
     let mut lines = all(report, terminal, Detail::Short);
     lines.extend(gaps_in_short(&report.head, terminal));
-    lines.extend(next_command(report));
+    if let Some(command) = next_command(report) {
+        lines.extend(next(command, terminal));
+    }
     write_lines(out, &lines, terminal)
 }
 
@@ -284,7 +286,7 @@ fn answer(task: &TaskExplanation, report: &ExplanationReport, terminal: &Termina
 fn findings(task: &TaskExplanation, terminal: &Terminal, detail: Detail) -> Vec<Line> {
     let mut lines = Vec::new();
     for concern in &task.findings {
-        lines.push(title(&concern.row, terminal));
+        lines.extend(title(&concern.row, terminal));
         lines.extend(sentence(&concern.row, terminal));
         if detail == Detail::Everything {
             for evidence in &concern.row.finding.evidence {
@@ -296,7 +298,7 @@ fn findings(task: &TaskExplanation, terminal: &Terminal, detail: Detail) -> Vec<
                 ));
             }
             for action in &concern.row.finding.actions {
-                lines.push(Line::new("  next: ", Style::Dim).then(&action.command, Style::Strong));
+                lines.extend(labelled("  next: ", &action.command, terminal));
             }
         }
     }
@@ -410,9 +412,9 @@ fn holders(
     };
     let mut lines: Vec<Line> = shown
         .iter()
-        .map(|holder| {
+        .flat_map(|holder| {
             let mut text = format!(
-                "  {}/{} {}",
+                "{}/{} {}",
                 holder.task.kind.short_name(),
                 holder.task.name,
                 holder.phase
@@ -425,7 +427,12 @@ fn holders(
                 text.push_str(" for ");
                 text.push_str(&age(seconds));
             }
-            Line::new(&text, Style::Plain)
+            wrap(
+                &Line::new("  ", Style::Plain),
+                &text,
+                Style::Plain,
+                terminal,
+            )
         })
         .collect();
     let hidden = all.len().saturating_sub(shown.len());
@@ -493,12 +500,12 @@ fn story(task: &TaskExplanation, terminal: &Terminal) -> Vec<Line> {
     lines
 }
 
-/// Writes the first action of the worst finding that has one.
-fn next_command(report: &ExplanationReport) -> Option<Line> {
+/// Returns the first action of the worst finding that has one.
+fn next_command(report: &ExplanationReport) -> Option<&str> {
     let action = report
         .tasks
         .iter()
         .flat_map(|task| &task.findings)
         .find_map(|concern| concern.row.finding.actions.first())?;
-    Some(next(&action.command))
+    Some(&action.command)
 }

@@ -22,6 +22,7 @@ mod eta;
 mod explain;
 mod json;
 mod markdown;
+mod marks;
 mod name;
 mod outcome;
 mod plan;
@@ -62,18 +63,30 @@ pub struct Terminal {
     pub marks: Marks,
     /// Whether tables have a header line.
     pub headers: Headers,
+    /// What becomes of a line that is wider.
+    pub lines: Lines,
 }
 
 impl Default for Terminal {
-    /// 80 columns, no colour, Unicode marks, headers.
+    /// 80 columns, no colour, Unicode marks, headers, whole lines.
     fn default() -> Self {
         Self {
             width: 80,
             color: Color::Off,
             marks: Marks::Unicode,
             headers: Headers::Shown,
+            lines: Lines::Whole,
         }
     }
+}
+
+/// What becomes of a row of a table, or of a command and its label, that is wider than the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// It stays one line: what reads it goes by lines, as `grep` does.
+    Whole,
+    /// It is folded between its cells, and a command stands on a line of its own.
+    Folded,
 }
 
 /// Whether colours are written. No meaning is carried by colour alone.

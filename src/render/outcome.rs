@@ -219,7 +219,7 @@ fn bottom(report: &OutcomeReport, terminal: &Terminal) -> Vec<Line> {
         ));
     }
     for command in &outcome.next {
-        lines.push(next(&command.command));
+        lines.extend(next(&command.command, terminal));
     }
     lines
 }

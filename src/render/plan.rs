@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::columns::{Column, Room, Table};
-use super::context::{acting_context, gaps_in_full, gaps_in_short};
+use super::context::{acting_context, gaps_in_full, gaps_in_short, labelled};
 use super::screen::{Line, Span, Style, wrap, write_lines};
 use super::words::{NONE, UNKNOWN, age, count, time};
 use super::{Marks, Terminal};
@@ -138,7 +138,7 @@ fn lines(report: &PlanReport, width: Width, terminal: &Terminal) -> Vec<Line> {
                 "a restart destroys it: --save-log PATH keeps it, or",
                 terminal,
             ));
-            lines.push(Line::new("        ", Style::Plain).then(&save.command, Style::Strong));
+            lines.extend(labelled("        ", &save.command, terminal));
         }
     }
     if width == Width::Full {
@@ -256,7 +256,7 @@ fn refused(refusal: &Refusal, force: Force, terminal: &Terminal) -> Vec<Line> {
         lines.extend(field("instead", &instead.effect, terminal));
         if let Some(command) = &instead.command {
             // A command that must be pasted is never broken.
-            lines.push(Line::new("        ", Style::Plain).then(command, Style::Strong));
+            lines.extend(labelled("        ", command, terminal));
         }
     }
     lines
@@ -459,7 +459,7 @@ fn left_out(left: &LeftOut, terminal: &Terminal) -> Vec<Line> {
         .iter()
         .find_map(|instead| instead.command.as_ref())
     {
-        lines.push(Line::new("        ", Style::Plain).then(command, Style::Strong));
+        lines.extend(labelled("        ", command, terminal));
     }
     lines
 }

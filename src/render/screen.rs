@@ -3,6 +3,7 @@
 //! Every human view builds [`Line`]s of [`Span`]s. A span cleans its text when it is made, so that no
 //! name, message or log line of a cluster can send a control sequence to a terminal.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -83,7 +84,7 @@ impl Span {
     /// Cuts a text that is longer than any name can be.
     pub(super) fn cut(self, width: usize, marks: Marks) -> Self {
         Self {
-            text: cut(&self.text, width, marks),
+            text: cut(&self.shown(marks), width, marks),
             style: self.style,
         }
     }
@@ -91,6 +92,14 @@ impl Span {
     /// Returns the printable text.
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the text in the characters that the terminal can show.
+    fn shown(&self, marks: Marks) -> Cow<'_, str> {
+        match marks {
+            Marks::Unicode => Cow::Borrowed(&self.text),
+            Marks::Ascii => Cow::Owned(marks.printable(&self.text)),
+        }
     }
 
     /// Returns its style.
@@ -122,6 +131,12 @@ impl Line {
         self
     }
 
+    /// Adds the spans of another line.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.spans.extend(other.spans);
+        self
+    }
+
     /// Adds a span.
     pub(super) fn push(&mut self, span: Span) {
         self.spans.push(span);
@@ -132,9 +147,21 @@ impl Line {
         self.spans.iter().map(Span::width).sum()
     }
 
+    /// Returns its width in columns in the characters that the terminal can show.
+    pub(super) fn shown_width(&self, terminal: &Terminal) -> usize {
+        match terminal.marks {
+            Marks::Unicode => self.width(),
+            Marks::Ascii => (self.spans.iter())
+                .map(|span| span.shown(terminal.marks).width())
+                .sum(),
+        }
+    }
+
     /// Returns how many rows of a terminal it takes.
     pub(super) fn rows(&self, terminal: &Terminal) -> usize {
-        self.width().div_ceil(terminal.width.max(1)).max(1)
+        self.shown_width(terminal)
+            .div_ceil(terminal.width.max(1))
+            .max(1)
     }
 
     /// Cuts it to a width, and marks the cut.
@@ -145,8 +172,9 @@ impl Line {
             if room == 0 {
                 break;
             }
-            let text = cut(&span.text, room, marks);
-            room = if text == span.text {
+            let shown = span.shown(marks);
+            let text = cut(&shown, room, marks);
+            room = if text == shown {
                 room.saturating_sub(text.width())
             } else {
                 0
@@ -159,11 +187,12 @@ impl Line {
         kept
     }
 
-    fn write(&self, out: &mut dyn Write, color: Color) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
         for span in &self.spans {
-            match (color, span.style.ansi()) {
-                (Color::On, Some(ansi)) => write!(out, "{}", span.text.style(ansi))?,
-                (Color::On, None) | (Color::Off, _) => out.write_all(span.text.as_bytes())?,
+            let text = span.shown(terminal.marks);
+            match (terminal.color, span.style.ansi()) {
+                (Color::On, Some(ansi)) if !text.is_empty() => write!(out, "{}", text.style(ansi))?,
+                (Color::On, Some(_) | None) | (Color::Off, _) => out.write_all(text.as_bytes())?,
             }
         }
         out.write_all(b"\n")
@@ -181,47 +210,80 @@ pub(super) fn write_lines(
     lines: &[Line],
     terminal: &Terminal,
 ) -> io::Result<()> {
-    lines
-        .iter()
-        .try_for_each(|line| line.write(out, terminal.color))
+    lines.iter().try_for_each(|line| line.write(out, terminal))
 }
 
 /// Breaks a text between words so that each line fits. The first line begins with `first`, the others with
-/// as many blanks. A word that is longer than a line is not cut: it may have to be pasted. One that is
-/// longer than any name can be is.
+/// as many blanks. A word that is longer than a line is not cut, since it may have to be pasted: it gets a line
+/// of its own. One that is longer than any name can be is cut.
 pub(super) fn wrap(first: &Line, text: &str, style: Style, terminal: &Terminal) -> Vec<Line> {
-    let indent = first.width();
+    let indent = first.shown_width(terminal);
     let room = terminal.width.saturating_sub(indent).max(20);
-    let mut lines = Vec::new();
-    let mut current = String::new();
+    let mut wrapped = Wrapped {
+        first: Some(first.clone()),
+        indent,
+        style,
+        current: String::new(),
+        lines: Vec::new(),
+    };
     let mut taken = 0;
-    for word in printable(text).split_whitespace() {
+    for word in terminal.marks.printable(text).split_whitespace() {
         let word = cut(word, LONGEST, terminal.marks);
         let width = word.width();
-        if !current.is_empty() && taken + 1 + width > room {
-            lines.push(std::mem::take(&mut current));
+        if width > room {
+            wrapped.alone(&word, terminal.width.saturating_sub(width));
+            taken = 0;
+            continue;
+        }
+        if taken > 0 && taken + 1 + width > room {
+            wrapped.line();
             taken = 0;
         }
-        if !current.is_empty() {
-            current.push(' ');
+        if taken > 0 {
+            wrapped.current.push(' ');
             taken += 1;
         }
-        current.push_str(&word);
+        wrapped.current.push_str(&word);
         taken += width;
     }
-    lines.push(current);
-    lines
-        .iter()
-        .enumerate()
-        .map(|(index, text)| {
-            let start = if index == 0 {
-                first.clone()
-            } else {
-                Line::new(&" ".repeat(indent), Style::Plain)
-            };
-            start.then(text, style)
-        })
-        .collect()
+    if taken > 0 || wrapped.lines.is_empty() {
+        wrapped.line();
+    }
+    wrapped.lines
+}
+
+/// Lines under construction.
+struct Wrapped {
+    /// What the first line begins with; none once it was used.
+    first: Option<Line>,
+    indent: usize,
+    style: Style,
+    current: String,
+    lines: Vec<Line>,
+}
+
+impl Wrapped {
+    /// Ends the current line.
+    fn line(&mut self) {
+        let text = std::mem::take(&mut self.current);
+        let start = self
+            .first
+            .take()
+            .unwrap_or_else(|| Line::new(&" ".repeat(self.indent), Style::Plain));
+        self.lines.push(start.then(&text, self.style));
+    }
+
+    /// Gives a word a line, with no more blanks before it than there is room for.
+    fn alone(&mut self, word: &str, room: usize) {
+        let has_words = |line: &Line| line.spans.iter().any(|span| !span.text.trim().is_empty());
+        if !self.current.is_empty() || self.first.as_ref().is_some_and(has_words) {
+            self.line();
+        }
+        self.first = None;
+        let blanks = " ".repeat(self.indent.min(room));
+        self.lines
+            .push(Line::new(&blanks, Style::Plain).then(word, self.style));
+    }
 }
 
 /// Columns of the longest cell or word that is shown whole: more than a namespace and a name can have.
@@ -282,61 +344,6 @@ pub(super) fn within(lines: Vec<Line>, most: usize, terminal: &Terminal) -> Vec<
     kept
 }
 
-impl Marks {
-    /// Somebody has to act.
-    pub(super) const fn bad(self) -> &'static str {
-        match self {
-            Self::Unicode => "✗",
-            Self::Ascii => "x",
-        }
-    }
-
-    /// Somebody should look.
-    pub(super) const fn warn(self) -> &'static str {
-        match self {
-            Self::Unicode | Self::Ascii => "!",
-        }
-    }
-
-    /// All is well.
-    pub(super) const fn good(self) -> &'static str {
-        match self {
-            Self::Unicode => "✓",
-            Self::Ascii => "ok",
-        }
-    }
-
-    /// Worth knowing.
-    pub(super) const fn note(self) -> &'static str {
-        match self {
-            Self::Unicode | Self::Ascii => "i",
-        }
-    }
-
-    /// Not known.
-    pub(super) const fn unknown(self) -> &'static str {
-        match self {
-            Self::Unicode | Self::Ascii => "?",
-        }
-    }
-
-    /// Something was left out.
-    pub(super) const fn more(self) -> &'static str {
-        match self {
-            Self::Unicode => "…",
-            Self::Ascii => "...",
-        }
-    }
-
-    /// Between the parts of the context line.
-    pub(super) const fn dot(self) -> &'static str {
-        match self {
-            Self::Unicode => " · ",
-            Self::Ascii => " - ",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,7 +371,8 @@ mod tests {
             &Terminal::default(),
         );
         assert_eq!(lines.len(), 3);
-        assert_eq!(lines[1].width(), 92);
+        // Blanks before it would make a line that is too long already longer.
+        assert_eq!(lines[1].width(), 90);
         assert_eq!(lines[1].rows(&Terminal::default()), 2);
     }
 
@@ -372,10 +380,14 @@ mod tests {
     fn colour_is_off_unless_asked_for() {
         let line = Line::new("stuck", Style::Bad);
         let mut out = Vec::new();
-        line.write(&mut out, Color::Off).unwrap();
+        line.write(&mut out, &Terminal::default()).unwrap();
         assert_eq!(out, b"stuck\n");
         out.clear();
-        line.write(&mut out, Color::On).unwrap();
+        let coloured = Terminal {
+            color: Color::On,
+            ..Terminal::default()
+        };
+        line.write(&mut out, &coloured).unwrap();
         assert!(out.starts_with(b"\x1b["));
     }
 
@@ -403,7 +415,7 @@ mod tests {
             &Terminal::default(),
         );
         assert_eq!(lines.len(), 1);
-        assert_eq!(lines[0].width(), 2 + LONGEST);
+        assert_eq!(lines[0].width(), LONGEST);
     }
 
     #[test]

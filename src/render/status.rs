@@ -73,7 +73,9 @@ pub(super) fn table(
     bottom.extend(queue(report, terminal));
     bottom.extend(gaps_in_short(&report.head, terminal));
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
-    bottom.extend(next_command(report).map(|command| next_within(&command, room, terminal)));
+    if let Some(command) = next_command(report) {
+        bottom.extend(next_within(&command, room, terminal));
+    }
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, nodes(report, room, terminal), bottom].concat();
     write_lines(out, &lines, terminal)
@@ -98,7 +100,9 @@ pub(super) fn wide(
     }
     lines.extend(tasks(report, terminal));
     lines.extend(gaps_in_full(&report.head, terminal));
-    lines.extend(next_command(report).as_deref().map(next));
+    if let Some(command) = next_command(report) {
+        lines.extend(next(&command, terminal));
+    }
     write_lines(out, &lines, terminal)
 }
 

@@ -9,7 +9,7 @@ use super::super::args::{SourceArgs, parse_bool};
 use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source;
-use super::super::ui::Ui;
+use super::super::ui::{Ui, shown};
 use crate::capture::{Capture, Contents, GapReason, MOST_LOG_BYTES, Outcome, Redacted, format};
 use crate::collect::files::{Overwrite, gzip, write_whole};
 use crate::redact::{Pseudonym, redact};
@@ -180,7 +180,7 @@ fn plan(contents: &Contents, path: &Path, capture: &Capture) -> String {
         Redacted::No => "names and messages as they are",
     };
     let mut line = |line: std::fmt::Arguments<'_>| {
-        text.push_str(&crate::render::printable(&line.to_string()));
+        text.push_str(&shown(&line.to_string()));
         text.push('\n');
     };
     line(format_args!("Would write {} ({redacted}):", path.display()));

@@ -22,7 +22,7 @@ use crate::simulate::forecast;
 /// FINDING-ID, without a slash, prints the runbook of a finding that `diagnose` reports; nothing is read for it.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Args {
-    /// What to explain: du/NAME, backup/NAME, pvc/NAMESPACE/NAME, prepared-stuck, …
+    /// What to explain: du/NAME, backup/NAME, pvc/NAMESPACE/NAME, prepared-stuck, ...
     #[arg(value_name = "KIND/NAME|FINDING-ID")]
     what: String,
     #[command(flatten)]

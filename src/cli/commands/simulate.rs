@@ -26,7 +26,7 @@ pub(crate) struct SimulateArgs {
     design: DesignChoice,
 
     /// What if the limit were N, everywhere or on the nodes named; repeatable, side by side
-    #[arg(long, value_name = "N|NODE=N,…", value_parser = parse_concurrency, requires = "simulate")]
+    #[arg(long, value_name = "N|NODE=N,...", value_parser = parse_concurrency, requires = "simulate")]
     concurrency: Vec<Concurrency>,
 
     /// What if prepareQueueLength were N

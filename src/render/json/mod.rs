@@ -16,10 +16,11 @@ pub(crate) mod v1;
 mod schema;
 
 pub(crate) use escape::must_escape;
+use escape::{Escapes, Escaping};
 
 /// Streams a document as JSON, indented as kubectl does.
 pub(crate) fn write_json(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
-    let mut out = escape::Escaping::new(out);
+    let mut out = Escaping::new(out, Escapes::Json);
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
     // A serializer error of ours can only be the writer's.
@@ -31,7 +32,7 @@ pub(crate) fn write_json(out: &mut dyn Write, document: &impl Serialize) -> io::
 
 /// Streams a document as YAML.
 pub(crate) fn write_yaml(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
-    let mut out = escape::Escaping::new(out);
+    let mut out = Escaping::new(out, Escapes::Yaml);
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_io_writer_with_options(&mut out, document, options).map_err(|error| {
         if let serde_saphyr::ser_error::Error::IO { error } = error {

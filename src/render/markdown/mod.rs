@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::context::{as_of, limits, velero, words as reason_words};
 use super::words::{age, count, time};
-use super::{Color, Headers, Marks, Terminal};
+use super::{Color, Headers, Lines, Marks, Terminal};
 use crate::report::{Deadline, FindingRow, Head, NowFrom, SourceType};
 use crate::velero::{ObjectRef, TaskRef};
 
@@ -44,6 +44,7 @@ const PAPER: Terminal = Terminal {
     color: Color::Off,
     marks: Marks::Ascii,
     headers: Headers::Shown,
+    lines: Lines::Whole,
 };
 
 /// Writes which cluster, namespace, Velero, limit and time the answer is about.

@@ -248,6 +248,7 @@ fn neither_width_nor_colour_nor_marks_change_a_byte() {
         color: super::super::Color::On,
         marks: super::super::Marks::Ascii,
         headers: super::super::Headers::Hidden,
+        lines: super::super::Lines::Folded,
     };
     let colourful = text(|out| super::super::status(out, &report, Format::Markdown, &wide));
     assert_eq!(narrow, colourful);

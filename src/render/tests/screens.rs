@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::samples::{cluster, diagnosis, finding, node, refused, replay, status, unread};
 use super::{shown_diagnosis, shown_replay, shown_status};
-use crate::render::{Color, Format, Marks, Terminal};
+use crate::render::{Color, Format, Lines, Marks, Terminal};
 use crate::report::{FindingId, FindingRow, NodeVerdict, Severity, VeleroSeen, Verdict};
 use crate::velero::TaskKind;
 
@@ -14,6 +14,17 @@ fn rows(text: &str, width: usize) -> usize {
     text.lines()
         .map(|line| line.width().div_ceil(width).max(1))
         .sum()
+}
+
+/// Terminals and pipes of the usual widths.
+fn terminals() -> impl Iterator<Item = Terminal> {
+    [60, 80, 100, 120, 200].into_iter().flat_map(|width| {
+        [Lines::Whole, Lines::Folded].map(|lines| Terminal {
+            width,
+            lines,
+            ..Terminal::default()
+        })
+    })
 }
 
 fn many_findings(number: usize) -> Vec<FindingRow> {
@@ -67,11 +78,8 @@ fn status_of_a_big_cluster_folds_what_is_well_into_a_count() {
 
 #[test]
 fn the_first_screen_of_status_has_at_most_24_rows_on_any_cluster() {
-    for width in [60, 80, 100, 120, 200] {
-        let terminal = Terminal {
-            width,
-            ..Terminal::default()
-        };
+    for terminal in terminals() {
+        let width = terminal.width;
         for size in [0, 1, 5, 15, 20, 40, 1000] {
             let mut report = cluster(size);
             for resource in ["nodes", "pods", "configmaps", "events", "backups"] {
@@ -89,11 +97,8 @@ fn the_first_screen_of_status_has_at_most_24_rows_on_any_cluster() {
 
 #[test]
 fn the_first_screen_of_diagnose_has_at_most_24_rows_on_any_cluster() {
-    for width in [60, 80, 100, 120, 200] {
-        let terminal = Terminal {
-            width,
-            ..Terminal::default()
-        };
+    for terminal in terminals() {
+        let width = terminal.width;
         for number in [0, 1, 2, 5, 15, 500] {
             let mut report = diagnosis(Verdict::Stuck, many_findings(number));
             report.head.gaps.push(refused("nodes"));
