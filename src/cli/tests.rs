@@ -314,11 +314,11 @@ fn help_names_every_command_as_the_user_types_it() {
     Simulation:
           --simulate                    Show how the queue drains from here instead
           --design <DESIGN>             The order in which a node-agent asks its gates [default: upstream] [possible values: upstream, early-check, reserve-slot, all]
-          --concurrency <N|NODE=N,...>  What if the limit were N, everywhere or on the nodes named; repeatable, side by side
-          --prepare-queue <N>           What if prepareQueueLength were N
+          --concurrency <N|NODE=N,...>  What if the limit were N after a restart, everywhere or on the nodes named; repeatable, side by side
+          --prepare-queue <N>           What if prepareQueueLength were N after a restart
           --workers <N>                 What if each kind had N workers on each node
           --requeue-prepared            What if Prepared tasks were also looked at every minute
-          --without-ghost-slots         What if no slot were leaked: what a restart would buy
+          --without-ghost-slots         What if the node-agents with ghost slots restarted: what it would buy, and end
           --seed <N>                    The seed of the timers and durations [default: 0]
 
     ---

@@ -19,6 +19,7 @@ pub(super) fn eta(eta: &Eta, now: Timestamp) -> Span {
         Ending::Completed
         | Ending::PrepareTimeout
         | Ending::EndedByALook
+        | Ending::EndedByRestart
         | Ending::NoSlotLeft
         | Ending::NobodyLooks
         | Ending::MissingOwner

@@ -82,6 +82,7 @@ pub(super) fn table(
         let text = format!("{} and {more} (use -o wide)", terminal.marks.more());
         top.push(Line::new(&text, Style::Dim));
     }
+    top.extend(restarts(report, terminal));
     top.extend(later(report, terminal));
     let room = SCREEN_ROWS.saturating_sub(rows(&top, terminal) + rows(&bottom, terminal));
     let lines = [top, nodes(report, room, terminal), bottom].concat();
@@ -97,6 +98,7 @@ pub(super) fn wide(
     let mut lines = top(report, terminal);
     let all = report.simulation.outcomes.len();
     lines.extend(scenarios(report, all, &WIDE_COLUMNS, Room::Any, terminal));
+    lines.extend(restarts(report, terminal));
     lines.extend(later(report, terminal));
     if let Some(first) = report.simulation.outcomes.first() {
         if !first.nodes.is_empty() {
@@ -210,6 +212,49 @@ fn scenarios(
         }
     }
     table.lines(terminal, room)
+}
+
+/// Says which scenarios take a restart, and what it costs. The designs of one change take the same one.
+fn restarts(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+    let mut parts: Vec<String> = Vec::new();
+    for outcome in &report.simulation.outcomes {
+        let Some(restart) = &outcome.restart else {
+            continue;
+        };
+        let of = match restart.nodes.as_slice() {
+            [] => continue,
+            [node] => format!("the node-agent of {node}"),
+            nodes => format!("the node-agents of {} nodes", nodes.len()),
+        };
+        let mut price = Vec::new();
+        if restart.ended > 0 {
+            price.push(format!("ends {}", count(restart.ended, "task", "tasks")));
+        }
+        if restart.stranded > 0 {
+            let tasks = count(restart.stranded, "task", "tasks");
+            price.push(format!("leaves {tasks} to nobody"));
+        }
+        if price.is_empty() {
+            price.push("ends no task".to_owned());
+        }
+        let part = format!(
+            "{} restarts {of}, which {}",
+            outcome.scenario.changes(),
+            price.join(" and ")
+        );
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    wrap(
+        &Line::new("Restarts: ", Style::Dim),
+        &parts.join("; "),
+        Style::Plain,
+        terminal,
+    )
 }
 
 /// Says how often higher limits drain later: the timers decide who is next, so they can.

@@ -28,6 +28,7 @@ pub use model::{
 pub(crate) use node_slots::is_healthy;
 pub use restart::{
     AfterRestart, RestartBill, RestartObstacle, RestartedTask, RulesFrom, Worth, restart_bill,
+    restart_obstacles, restart_rules, restarts,
 };
 pub(crate) use situation::{restore_wait, target_pod};
 

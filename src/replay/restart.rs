@@ -4,6 +4,10 @@
 //! The agent that starts decides (v1.12.4 … main `pkg/cmd/cli/nodeagent/server.go`), and that is the one of
 //! the DaemonSet's template, which need not be the one that runs.
 
+mod several;
+
+pub use several::{restart_obstacles, restart_rules, restarts};
+
 use jiff::Timestamp;
 
 use super::limits::{StartFault, start_faults};

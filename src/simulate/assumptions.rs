@@ -1,10 +1,12 @@
 //! What the model assumes, said in the answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::{Built, queue_is_unknown};
 use super::durations::Basis;
 use super::model::{NONE, Remaining, Start};
+use super::outcome::Outcome;
+use super::scenario::GhostSlots;
 use super::{
     ASSUMED_PREPARE_SECONDS, EXPOSE_DATA_MOVEMENT_MILLIS, Fault, GET_EXPOSED_DATA_MOVEMENT_MILLIS,
     Request,
@@ -38,21 +40,11 @@ pub(super) fn of(built: &Built<'_>, replay: &Replay<'_>, request: &Request) -> V
     all.extend(bad_input(built));
     all.extend(troubles(request));
     if !built.unknown_limits.is_empty() {
-        let named: Vec<&str> = built
-            .unknown_limits
-            .iter()
-            .take(3)
-            .map(String::as_str)
-            .collect();
-        let more = match built.unknown_limits.len().saturating_sub(3) {
-            0 => String::new(),
-            rest => format!(" and {rest} more"),
-        };
         all.push(Assumption::given(
             "limit",
             format!(
-                "the limit of {}{more} is not known: taken as the number of slots held there, at least 1",
-                named.join(", ")
+                "the limit of {} is not known: taken as the number of slots held there, at least 1",
+                some_of(&built.unknown_limits.iter().map(String::as_str).collect())
             ),
         ));
     }
@@ -97,6 +89,93 @@ pub(super) fn of(built: &Built<'_>, replay: &Replay<'_>, request: &Request) -> V
             .to_owned(),
     ));
     all
+}
+
+/// Says what takes a restart, and what a release has no setting for.
+pub(super) fn of_changes(built: &Built<'_>, outcomes: &[Outcome]) -> Vec<Assumption> {
+    let mut all = Vec::new();
+    let restarts = || {
+        outcomes
+            .iter()
+            .filter_map(|outcome| outcome.restart.as_ref())
+    };
+    if restarts().any(|restart| !restart.nodes.is_empty()) {
+        all.push(Assumption::given(
+            "restart",
+            "a limit or a prepare queue is read, and a ghost slot ends, only when a node-agent starts: played as a restart of the node-agents concerned now, with what the release that starts does to each task"
+                .to_owned(),
+        ));
+    }
+    let cannot: BTreeSet<&str> = restarts()
+        .flat_map(|restart| &restart.cannot)
+        .map(String::as_str)
+        .collect();
+    if !cannot.is_empty() {
+        all.push(Assumption::given(
+            "restart",
+            format!(
+                "the node-agent of {} does not work or cannot restart: played without a restart there",
+                some_of(&cannot)
+            ),
+        ));
+    }
+    let idle = |outcome: &&Outcome| {
+        outcome.scenario.ghost_slots == GhostSlots::Gone && outcome.restart.is_none()
+    };
+    if outcomes.iter().any(|outcome| idle(&outcome)) {
+        all.push(Assumption::given(
+            "restart",
+            "no ghost slot, no broken holder and no newer configuration is known: without ghost slots nothing restarts"
+                .to_owned(),
+        ));
+    }
+    let names = &built.model.names;
+    let nodes = || names.iter().zip(built.model.nodes.iter());
+    let fixed: BTreeSet<&str> = nodes()
+        .filter(|(name, node)| {
+            !node.has_setting
+                && outcomes
+                    .iter()
+                    .any(|outcome| outcome.scenario.names_limit_of(name))
+        })
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !fixed.is_empty() {
+        all.push(Assumption::given(
+            "limit",
+            format!(
+                "the release of {} has no concurrency number to set: the limit stays 1 for each kind there",
+                some_of(&fixed)
+            ),
+        ));
+    }
+    let unqueued: BTreeSet<&str> = nodes()
+        .filter(|(_, node)| !node.has_queue)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let asks = outcomes
+        .iter()
+        .any(|outcome| outcome.scenario.prepare_queue.is_some());
+    if asks && !unqueued.is_empty() {
+        all.push(Assumption::given(
+            "prepare queue",
+            format!(
+                "the release of {} has no prepare queue (it came with v1.17): none is played there",
+                some_of(&unqueued)
+            ),
+        ));
+    }
+    all
+}
+
+/// Names three, and counts the others.
+fn some_of(names: &BTreeSet<&str>) -> String {
+    let named: Vec<&str> = names.iter().take(3).copied().collect();
+    let more = match names.len().saturating_sub(3) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    format!("{}{more}", named.join(", "))
 }
 
 /// From what durations are drawn, by the number of tasks.

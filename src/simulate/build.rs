@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 
 use super::durations::{Learned, millis, own_remaining};
 use super::model::{
-    Ending, LANES, Model, NEVER, NONE, NodeSpec, OnDeadline, Remaining, Start, TaskSpec,
+    Ending, LANES, Model, NEVER, NONE, NextRules, NodeSpec, OnDeadline, Remaining, Start, TaskSpec,
     lane_of_kind,
 };
 use super::table::Table;
 use super::{Left, Trouble};
 use crate::replay::{
     Deadline, DeadlineWhat, Gate, Mover, NodeReplay, Replay, Situation, SlotEntry, TaskReplay,
-    Verb, Working, is_healthy,
+    Verb, Working, is_healthy, restart_rules,
 };
 use crate::snapshot::{Exposing, Observed, Snapshot};
-use crate::velero::profile::{CancelHandling, FsBackupTimeout};
+use crate::velero::profile::{CancelHandling, ConfigSource, FsBackupTimeout};
 use crate::velero::{DEFAULT_PREPARE_TIMEOUT_SECONDS, Phase, Profile, TaskKind, TaskRef};
 
 /// An expired Accepted task is handled after this long from v1.17 on (main
 /// `pkg/controller/data_upload_controller.go`: the delay of 5 minutes, and the look every minute).
-const FORCED_CANCEL_MS: i64 = 6 * 60 * 1000;
+pub(super) const FORCED_CANCEL_MS: i64 = 6 * 60 * 1000;
 
 /// A deadline that passed longer ago than this and did not end its task is not in force.
 const PAST_MS: i64 = 2 * 60 * 1000;
 
 /// The periodic look.
-const MINUTE_MS: i64 = 60 * 1000;
+pub(super) const MINUTE_MS: i64 = 60 * 1000;
 
 /// How long an Accepted task's pod runs at most before the next event makes the task Prepared.
 const SECOND_MS: i64 = 1000;
@@ -145,9 +145,22 @@ fn node_spec(
         i64::try_from(holders).unwrap_or(i64::MAX).max(1)
     });
     let queue = &input.replay.prepare_queue;
+    let next = restart_rules(input.snapshot, input.replay, &node.node);
     NodeSpec {
+        limit_is_known: node.limit.in_force.is_some(),
+        has_setting: match next.config_source {
+            ConfigSource::None => false,
+            ConfigSource::FixedName | ConfigSource::Flag => true,
+        },
+        has_queue: next.labels_accepted_tasks(),
+        next: NextRules {
+            limited_when: next.limited_when,
+            requeue_ms: requeue(&next),
+            pool_per_kind: next.has_slots_per_kind(),
+            limit: node.limit.configured_now,
+        },
         limited_when: node.profile.limited_when,
-        requeue_ms: node.profile.requeue_seconds.max(1).saturating_mul(1000),
+        requeue_ms: requeue(&node.profile),
         pool_per_kind: node.profile.has_slots_per_kind(),
         works: match node.working {
             // What could not be read is not known to be broken.
@@ -163,6 +176,10 @@ fn node_spec(
             Some(Observed::Unknown(_)) | None => queue.limit.seen(),
         },
     }
+}
+
+fn requeue(rules: &Profile) -> i64 {
+    rules.requeue_seconds.max(1).saturating_mul(1000)
 }
 
 fn prepare_timeout(snapshot: &Snapshot) -> i64 {

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::engine::Tally;
-use super::model::{LANES, NONE};
+use super::model::{Ending, LANES, NONE};
 use super::outcome::{Outcome, Setting, limits, play};
 use super::scenario::Scenario;
+use super::stage;
 
 /// Looks for the smallest limit of each node, all nodes at once: nodes do not share slots.
 ///
@@ -28,14 +29,15 @@ pub(super) fn find(
             of_node.entry(spec.lane / LANES).or_default().push(index);
         }
     }
-    // A node that no task misses in any run needs no search, and none is played for it.
+    // A release without a number to set has none to look for. And a node that no task misses in any run needs
+    // no search, and none is played for it.
     let missed = |index: &usize| {
         outcome
             .tasks
             .get(*index)
             .is_some_and(|task| task.missed_runs > 0)
     };
-    of_node.retain(|_, tasks| tasks.iter().any(missed));
+    of_node.retain(|node, tasks| model.nodes.at(*node).has_setting && tasks.iter().any(missed));
     if of_node.is_empty() {
         return BTreeSet::new();
     }
@@ -43,12 +45,14 @@ pub(super) fn find(
         runs: setting.runs.min(5),
         ..*setting
     };
-    let widest = raised(&present, &|node| {
-        of_node
-            .get(&node)
-            .map(|tasks| i64::try_from(tasks.len()).unwrap_or(i64::MAX))
-    });
-    let at_best = play(&shorter, scenario, &widest);
+    let widest: BTreeMap<u32, i64> = of_node
+        .iter()
+        .map(|(node, tasks)| {
+            let most = i64::try_from(tasks.len()).unwrap_or(i64::MAX);
+            (*node, most.max(at(&present, *node).unwrap_or(1)))
+        })
+        .collect();
+    let at_best = play(&shorter, scenario, &stage::of(&shorter, scenario, &widest));
     let hopeless: BTreeSet<usize> = of_node
         .values()
         .flatten()
@@ -71,14 +75,11 @@ pub(super) fn find(
         })
         .collect();
     while search.values().any(|search| search.next().is_some()) {
-        let tried: Vec<i64> = (0..)
-            .zip(&present)
-            .map(|(node, limit)| {
-                let next = search.get(&node).and_then(|search| search.next());
-                next.unwrap_or(*limit)
-            })
+        let tried: BTreeMap<u32, i64> = search
+            .iter()
+            .filter_map(|(node, search)| Some((*node, search.next().or(search.found())?)))
             .collect();
-        let tallies = play(&shorter, scenario, &tried);
+        let tallies = play(&shorter, scenario, &stage::of(&shorter, scenario, &tried));
         for (node, search) in &mut search {
             if let Some(limit) = search.next() {
                 let tasks = of_node.get(node).map_or(&[][..], Vec::as_slice);
@@ -86,10 +87,12 @@ pub(super) fn find(
             }
         }
     }
+    let ghosts = stage::with_ghosts(model);
     for (node, search) in search {
+        // The present limit is an answer where the restart alone mends it.
         let found = search
             .found()
-            .filter(|limit| Some(*limit) > at(&present, node));
+            .filter(|limit| Some(*limit) > at(&present, node) || ghosts.contains(&node));
         let name = usize::try_from(node)
             .ok()
             .and_then(|node| model.names.get(node));
@@ -107,14 +110,6 @@ pub(super) fn find(
         }
     }
     hopeless
-}
-
-/// The limits with those of some nodes raised to a number.
-fn raised(limits: &[i64], to: &dyn Fn(u32) -> Option<i64>) -> Vec<i64> {
-    (0..)
-        .zip(limits)
-        .map(|(node, limit)| to(node).map_or(*limit, |number| number.max(*limit)))
-        .collect()
 }
 
 fn at(limits: &[i64], node: u32) -> Option<i64> {
@@ -136,8 +131,9 @@ fn nobody_is_late(tallies: &[Tally], at_best: &[Tally], tasks: &[usize]) -> bool
     clean * 2 >= tallies.len()
 }
 
+/// Whether a task does not keep its deadline; one that the restart for the limit ends does not either.
 fn misses(tally: &Tally, task: usize) -> bool {
-    tally.missed.get(task) == Some(&true)
+    tally.missed.get(task) == Some(&true) || tally.ending.get(task) == Some(&Ending::EndedByRestart)
 }
 
 /// A search for the smallest number that helps, if a larger one never helps less.

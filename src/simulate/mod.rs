@@ -29,6 +29,7 @@ mod probe;
 mod random;
 mod risk;
 mod scenario;
+mod stage;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ pub use risk::{AtRisk, at_risk};
 pub use scenario::{
     Concurrency, Design, GhostSlots, LARGEST_LIMIT, Order, RequeuePrepared, Scenario,
 };
+pub use stage::Restart;
 pub use trouble::{Fault, Kinds, Trouble};
 
 /// How long `GetExposed` of a DataUpload or DataDownload takes: two reads at the API server; assumed.
@@ -188,6 +190,8 @@ pub fn simulate(snapshot: &Snapshot, replay: &Replay<'_>, request: &Request) -> 
             outcome
         })
         .collect();
+    let changes = assumptions::of_changes(&built, &simulation.outcomes);
+    simulation.assumptions.extend(changes);
     later::compare(&built, &mut simulation.outcomes);
     simulation
 }

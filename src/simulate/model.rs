@@ -40,6 +40,8 @@ pub enum Ending {
     PrepareTimeout,
     /// A look ends it: its pod or volume is gone, or cancel was requested.
     EndedByALook,
+    /// The restart that the scenario takes cancels it or marks it Failed.
+    EndedByRestart,
     /// It waits at the end of the run: every slot of its node is taken by something that never ends.
     NoSlotLeft,
     /// It waits at the end of the run: nothing makes a node-agent look at it.
@@ -64,6 +66,7 @@ impl Ending {
             Self::DeadlineRunning => "deadline-running",
             Self::PrepareTimeout => "prepare-timeout",
             Self::EndedByALook => "ended-by-a-look",
+            Self::EndedByRestart => "ended-by-restart",
             Self::NoSlotLeft => "no-slot-left",
             Self::NobodyLooks => "nobody-looks",
             Self::MissingOwner => "missing-owner",
@@ -81,7 +84,8 @@ impl Ending {
             | Self::DeadlineWaiting
             | Self::DeadlineRunning
             | Self::PrepareTimeout
-            | Self::EndedByALook => false,
+            | Self::EndedByALook
+            | Self::EndedByRestart => false,
             Self::NoSlotLeft
             | Self::NobodyLooks
             | Self::MissingOwner
@@ -172,10 +176,28 @@ pub(super) struct NodeSpec {
     pub(super) trouble: Option<Trouble>,
     /// The prepare queue of its agent.
     pub(super) prepare_queue: Option<i64>,
+    /// The number in force is known.
+    pub(super) limit_is_known: bool,
+    /// The release that would start has a concurrency number to set.
+    pub(super) has_setting: bool,
+    /// The release that would start has a prepare queue.
+    pub(super) has_queue: bool,
+    /// The rules of the agent that would start.
+    pub(super) next: NextRules,
+}
+
+/// The rules of a node after the restart of its agent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NextRules {
+    pub(super) limited_when: LimitedWhen,
+    pub(super) requeue_ms: i64,
+    pub(super) pool_per_kind: bool,
+    /// The concurrency number that the configuration names now, where that is decided.
+    pub(super) limit: Option<i64>,
 }
 
 /// The present state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) names: Vec<String>,
     pub(super) node_ids: BTreeMap<String, u32>,
@@ -209,6 +231,16 @@ impl Model {
             let task = self.tasks.at_mut(id);
             task.deadline = NEVER;
             task.on_deadline = OnDeadline::GoesOn;
+        }
+    }
+
+    /// Takes all entries of holders away.
+    pub(super) fn forget_holders(&mut self) {
+        for id in self.tasks.ids() {
+            let task = self.tasks.at_mut(id);
+            if matches!(task.start, Start::Holds(_) | Start::HoldsForEver) {
+                task.start = Start::Stays(Ending::NeverEnds);
+            }
         }
     }
 

@@ -8,7 +8,8 @@ use super::engine::{Tally, run};
 use super::later::Later;
 use super::model::{Ending, LANES, NEVER, NONE, Start};
 use super::random::Chance;
-use super::scenario::{Concurrency, Scenario};
+use super::scenario::{Concurrency, GhostSlots, Scenario};
+use super::stage::{self, Restart, Stage};
 use crate::replay::{Deadline, DeadlineWhat, Replay};
 use crate::snapshot::Snapshot;
 use crate::velero::{Phase, TaskRef};
@@ -72,6 +73,8 @@ pub struct Outcome {
     pub tasks: Vec<TaskOutcome>,
     /// What a fault would do; only where asked for.
     pub probes: Option<Probes>,
+    /// The restart that the scenario takes, played as one now.
+    pub restart: Option<Restart>,
 }
 
 /// A node.
@@ -132,34 +135,47 @@ pub(super) struct Setting<'a, 's> {
     pub(super) runs: u32,
 }
 
-/// Returns the limit of each node under a scenario.
+/// Returns the limit of each node under a scenario. Where the release has no number to set it stays.
 pub(super) fn limits(built: &Built<'_>, scenario: &Scenario) -> Vec<i64> {
     let model = &built.model;
     model
         .names
         .iter()
         .zip(model.nodes.iter())
-        .map(|(name, node)| match &scenario.concurrency {
-            Concurrency::Present => node.limit,
-            Concurrency::Everywhere(limit) => *limit,
-            Concurrency::OfNodes(nodes) => nodes.get(name).copied().unwrap_or(node.limit),
+        .map(|(name, node)| {
+            let asked = match &scenario.concurrency {
+                Concurrency::Present => None,
+                Concurrency::Everywhere(limit) => Some(*limit),
+                Concurrency::OfNodes(nodes) => nodes.get(name).copied(),
+            };
+            // What the configuration names by now comes into force with the restart that ends ghost slots.
+            let present = match scenario.ghost_slots {
+                GhostSlots::Stay => node.limit,
+                GhostSlots::Gone => node.next.limit.unwrap_or(node.limit),
+            };
+            asked.filter(|_| node.has_setting).unwrap_or(present)
         })
         .collect()
 }
 
 /// Plays all runs of a scenario.
-pub(super) fn play(setting: &Setting<'_, '_>, scenario: &Scenario, limits: &[i64]) -> Vec<Tally> {
+pub(super) fn play(
+    setting: &Setting<'_, '_>,
+    scenario: &Scenario,
+    stage: &Stage<'_>,
+) -> Vec<Tally> {
     (0..setting.runs)
         .map(|number| {
             let chance = Chance::of(setting.seed, number);
-            run(&setting.built.model, scenario, limits, chance)
+            run(&stage.model, scenario, &stage.limits, chance)
         })
         .collect()
 }
 
 /// Plays a scenario and sums it up.
 pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Outcome {
-    let tallies = play(setting, scenario, &limits(setting.built, scenario));
+    let stage = stage::of(setting, scenario, &BTreeMap::new());
+    let tallies = play(setting, scenario, &stage);
     let range = |number: &dyn Fn(&Tally) -> i64| Range::of(tallies.iter().map(number).collect());
     let count = |tally: &Tally, wanted: &dyn Fn(Ending) -> bool| {
         to_i64(
@@ -198,6 +214,7 @@ pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Outcome {
         nodes: nodes(setting, &tallies),
         tasks: tasks(setting, &tallies),
         probes: None,
+        restart: stage.restart,
     }
 }
 

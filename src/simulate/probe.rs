@@ -59,6 +59,10 @@ fn stuck(setting: &Setting<'_, '_>, scenario: &Scenario, node: u32, fault: Fault
     let mut faulty = build(&input, &|task| task.node.as_deref() == Some(name.as_str()));
     faulty.model.forget_deadlines();
     faulty.model.forget_prepare_queues();
+    if matches!(fault, Fault::LeakedSlots(_)) {
+        // Every slot of the node is leaked, those of its holders with their ends.
+        faulty.model.forget_holders();
+    }
     let tally = run(
         &faulty.model,
         scenario,

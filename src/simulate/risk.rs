@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::RUNS;
 use super::build::{Input, build};
 use super::model::Ending;
-use super::outcome::{self, Setting, limits, play, rank};
+use super::outcome::{self, Setting, play, rank};
 use super::scenario::Scenario;
 use crate::replay::{Replay, TaskReplay};
 use crate::snapshot::Snapshot;
@@ -30,6 +30,8 @@ pub struct AtRisk {
     /// The smallest limit under which none of the others is, if a limit helps; of the node that needs the
     /// largest.
     pub smallest_limit: Option<i64>,
+    /// The release of these nodes has no concurrency number to set.
+    pub without_setting: Vec<String>,
     /// From how many finished tasks it is predicted.
     pub samples: usize,
     /// In how many runs.
@@ -65,7 +67,8 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
         runs: super::runs_for(built.tasks.len()).min(RUNS),
     };
     let scenario = Scenario::default();
-    let tallies = play(&setting, &scenario, &limits(&built, &scenario));
+    let stage = super::stage::of(&setting, &scenario, &BTreeMap::new());
+    let tallies = play(&setting, &scenario, &stage);
     let hit = |ending: &Ending| *ending == Ending::DeadlineWaiting;
     let mut counts: Vec<i64> = tallies
         .iter()
@@ -103,12 +106,21 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
         .filter(|node| of.contains(&node.name))
         .filter_map(|node| node.smallest_limit)
         .max();
+    let without_setting = built
+        .model
+        .names
+        .iter()
+        .zip(built.model.nodes.iter())
+        .filter(|(name, node)| !node.has_setting && of.contains(*name))
+        .map(|(name, _)| name.clone())
+        .collect();
     Some(AtRisk {
         at_least,
         expected,
         tasks,
         nodes: of.into_iter().collect(),
         hopeless,
+        without_setting,
         smallest_limit,
         samples: built.learned.finished,
         runs: setting.runs,

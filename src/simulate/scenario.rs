@@ -82,7 +82,8 @@ pub enum GhostSlots {
     /// They stay taken.
     #[default]
     Stay,
-    /// They are free, and a task that only holds its slot ends: what a restart would buy.
+    /// The node-agents that have some restart, with all that a restart does; so does one whose configuration
+    /// names another number than it runs with.
     Gone,
 }
 
@@ -134,6 +135,15 @@ impl Scenario {
             requeue_prepared: RequeuePrepared::Never,
             ghost_slots: GhostSlots::Stay,
             order: Order::OwnTimers,
+        }
+    }
+
+    /// Returns whether it names a limit for a node.
+    pub(super) fn names_limit_of(&self, node: &str) -> bool {
+        match &self.concurrency {
+            Concurrency::Present => false,
+            Concurrency::Everywhere(_) => true,
+            Concurrency::OfNodes(nodes) => nodes.contains_key(node),
         }
     }
 

@@ -68,7 +68,7 @@ fn run_simulation(
     diagnosis: &Diagnosis,
 ) -> Result<Exit, Error> {
     let request = Request {
-        scenarios: args.simulate.scenarios(replayed)?,
+        scenarios: args.simulate.scenarios(&read.snapshot, replayed)?,
         seed: args.simulate.seed,
         runs: None,
         troubles: troubles(replayed, diagnosis),

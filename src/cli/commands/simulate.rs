@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 
 use super::super::error::Error;
-use crate::replay::Replay;
+use crate::replay::{Replay, restart_rules};
 use crate::simulate::{Concurrency, Design, GhostSlots, LARGEST_LIMIT, RequeuePrepared, Scenario};
+use crate::snapshot::Snapshot;
+use crate::velero::profile::ConfigSource;
 
 /// How the queue drains from here.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -25,11 +27,11 @@ pub(crate) struct SimulateArgs {
     )]
     design: DesignChoice,
 
-    /// What if the limit were N, everywhere or on the nodes named; repeatable, side by side
+    /// What if the limit were N after a restart, everywhere or on the nodes named; repeatable, side by side
     #[arg(long, value_name = "N|NODE=N,...", value_parser = parse_concurrency, requires = "simulate")]
     concurrency: Vec<Concurrency>,
 
-    /// What if prepareQueueLength were N
+    /// What if prepareQueueLength were N after a restart
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=LARGEST_LIMIT), requires = "simulate")]
     prepare_queue: Option<i64>,
 
@@ -41,7 +43,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, requires = "simulate")]
     requeue_prepared: bool,
 
-    /// What if no slot were leaked: what a restart would buy
+    /// What if the node-agents with ghost slots restarted: what it would buy, and end
     #[arg(long, requires = "simulate")]
     without_ghost_slots: bool,
 
@@ -69,8 +71,13 @@ impl SimulateArgs {
     ///
     /// # Errors
     ///
-    /// A usage error where a node that is named is not there.
-    pub(crate) fn scenarios(&self, replay: &Replay<'_>) -> Result<Vec<Scenario>, Error> {
+    /// A usage error where a node that is named is not there, and where the release of none of the nodes concerned
+    /// has the number that is to be changed.
+    pub(crate) fn scenarios(
+        &self,
+        snapshot: &Snapshot,
+        replay: &Replay<'_>,
+    ) -> Result<Vec<Scenario>, Error> {
         for limits in &self.concurrency {
             if let Concurrency::OfNodes(nodes) = limits {
                 let stranger = nodes.keys().find(|node| !replay.nodes.contains_key(*node));
@@ -81,6 +88,7 @@ impl SimulateArgs {
                 }
             }
         }
+        self.refuse_what_no_release_has(snapshot, replay)?;
         let designs: &[Design] = match self.design {
             DesignChoice::Upstream => &[Design::Upstream],
             DesignChoice::EarlyCheck => &[Design::EarlyCheck],
@@ -97,6 +105,38 @@ impl SimulateArgs {
                 })
             })
             .collect())
+    }
+
+    /// Where some nodes have the number the others are told among the assumptions.
+    fn refuse_what_no_release_has(
+        &self,
+        snapshot: &Snapshot,
+        replay: &Replay<'_>,
+    ) -> Result<(), Error> {
+        let rules = |node: &String| restart_rules(snapshot, replay, node);
+        for limits in &self.concurrency {
+            let mut nodes = replay.nodes.keys().filter(|node| match limits {
+                Concurrency::Present => false,
+                Concurrency::Everywhere(_) => true,
+                Concurrency::OfNodes(named) => named.contains_key(*node),
+            });
+            let fixed = |node| rules(node).config_source == ConfigSource::None;
+            if nodes.clone().next().is_some() && nodes.all(fixed) {
+                return Err(Error::usage(anyhow::anyhow!(
+                    "--concurrency: Velero v1.12 has no concurrency number to set, its limit is always 1 for each kind; v1.13 has one"
+                )));
+            }
+        }
+        let mut nodes = replay.nodes.keys();
+        if self.prepare_queue.is_some()
+            && !replay.nodes.is_empty()
+            && !nodes.any(|node| rules(node).labels_accepted_tasks())
+        {
+            return Err(Error::usage(anyhow::anyhow!(
+                "--prepare-queue: the release of the node-agents has no prepare queue; v1.17 has one"
+            )));
+        }
+        Ok(())
     }
 
     fn changes(&self) -> Vec<Scenario> {
@@ -139,9 +179,10 @@ impl SimulateArgs {
             });
         }
         let mut all = vec![present];
-        all.extend(alone);
-        if !all.contains(&together) {
-            all.push(together);
+        for scenario in alone.into_iter().chain([together]) {
+            if !all.contains(&scenario) {
+                all.push(scenario);
+            }
         }
         all
     }
@@ -221,5 +262,10 @@ mod tests {
             ]
         );
         assert_eq!(SimulateArgs::default().changes(), vec![Scenario::default()]);
+        let twice = SimulateArgs {
+            concurrency: vec![Concurrency::Everywhere(2), Concurrency::Everywhere(2)],
+            ..SimulateArgs::default()
+        };
+        assert_eq!(twice.changes().len(), 2);
     }
 }

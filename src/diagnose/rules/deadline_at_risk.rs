@@ -84,6 +84,9 @@ fn summary(risk: &AtRisk) -> String {
             "with a limit of {limit} none would but {late}, which {} longer than the time that is left",
             if late == 1 { "takes" } else { "take" }
         ),
+        (None, _) if !risk.without_setting.is_empty() => {
+            "this release has no limit to raise, an upgrade brings one".to_owned()
+        }
         (None, _) => "no limit would change that".to_owned(),
     };
     let number = if risk.at_least == risk.expected {

@@ -95,6 +95,8 @@ pub(crate) struct Scenario<'a> {
     /// Whether the higher limits drain later than the present ones, run by run; null where no limit is raised,
     /// or another thing differs too.
     later_than_present: Option<Later>,
+    /// The restart of node-agents that the scenario takes, which is played as one now; null where it takes none.
+    restart: Option<Restart<'a>>,
     /// `GetExposed` calls.
     get_exposed: Calls,
     /// Slot-seconds that were free while a task waited in the same pool.
@@ -113,6 +115,21 @@ pub(crate) struct Scenario<'a> {
     nodes: Vec<Node<'a>>,
     /// The tasks, in order.
     tasks: Vec<TaskRow<'a>>,
+}
+
+/// A restart of node-agents: a number is read when one starts, and only its end frees ghost slots.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Restart<'a> {
+    /// The nodes, by name.
+    nodes: Vec<Text<'a>>,
+    /// How many tasks it cancels or marks Failed.
+    ended: usize,
+    /// How many tasks stay, and nobody works on them any more.
+    stranded: usize,
+    /// Nodes whose node-agent would have to restart and cannot: they are played as they are.
+    cannot: Vec<Text<'a>>,
 }
 
 /// How often and by how much a scenario drains later, with the same timers and durations.
@@ -159,12 +176,13 @@ pub(crate) struct Ending {
 
 /// Every way in which a task can end or not.
 #[cfg(test)]
-pub(super) const ENDINGS: [&str; 11] = [
+pub(super) const ENDINGS: [&str; 12] = [
     "completed",
     "deadline-waiting",
     "deadline-running",
     "prepare-timeout",
     "ended-by-a-look",
+    "ended-by-restart",
     "no-slot-left",
     "nobody-looks",
     "missing-owner",
@@ -184,8 +202,9 @@ pub(crate) struct Node<'a> {
     tasks: usize,
     /// When its last task has ended, in seconds from takenAt.
     idle_in_seconds: Range,
-    /// The smallest limit under which none of its tasks misses its deadline in half of the runs; null where
-    /// none does, or no limit helps.
+    /// The smallest limit under which, in half of the runs, none of its tasks misses a deadline that some limit
+    /// would meet; null where none does, or no limit helps. A limit takes effect by a restart, which frees ghost
+    /// slots too: where that alone is enough, this is the limit in force.
     smallest_limit: Option<i64>,
 }
 
@@ -211,8 +230,8 @@ pub(crate) struct TaskRow<'a> {
     deadline: Option<Deadline>,
     /// In how many runs it misses its deadline.
     missed_runs: u32,
-    /// The smallest limit of its node under which no task there misses its deadline in half of the runs; null
-    /// where this one meets its own in half of the runs, or no limit helps.
+    /// The same of its node; null where this one meets its own deadline in half of the runs, or no limit saves
+    /// it.
     smallest_limit: Option<i64>,
     /// From what its duration is drawn; null where nothing is known of it.
     duration_from: Option<&'static str>,
@@ -287,6 +306,12 @@ impl<'a> From<&'a report::Outcome> for Scenario<'a> {
                 of_runs: later.of,
                 by_seconds: seconds(later.by),
                 most_seconds: later.most / 1000,
+            }),
+            restart: outcome.restart.as_ref().map(|restart| Restart {
+                nodes: restart.nodes.iter().map(|name| Text(name)).collect(),
+                ended: restart.ended,
+                stranded: restart.stranded,
+                cannot: restart.cannot.iter().map(|name| Text(name)).collect(),
             }),
             get_exposed: Calls {
                 made: outcome.calls.into(),

@@ -136,6 +136,43 @@ fn tasks_that_take_longer_than_their_time_are_not_said_to_be_saved_by_a_limit() 
 }
 
 #[test]
+fn v1_12_is_not_told_to_raise_a_limit_that_it_does_not_have() {
+    let mut objects = vec![
+        node("node-a"),
+        with(
+            agent("node-a"),
+            "spec.containers.0.image",
+            "velero/velero:v1.12.4",
+        ),
+        with(
+            backup("WaitingForPluginOperations"),
+            "spec.itemOperationTimeout",
+            "9h0m0s",
+        ),
+    ];
+    for number in 0..4 {
+        let done = finished(&format!("done-{number}"), 610 + number * 1800);
+        objects.push(with(done, "kind", "PodVolumeBackup"));
+    }
+    objects.extend(running("runs"));
+    for number in 0..6 {
+        objects.extend(waiting(&format!("wait-{number}")));
+    }
+    let found = propose(check, objects).findings;
+    let [finding] = found.as_slice() else {
+        panic!("one finding, got {found:?}");
+    };
+    assert!(
+        finding
+            .summary
+            .ends_with("this release has no limit to raise, an upgrade brings one."),
+        "{}",
+        finding.summary
+    );
+    assert!(!finding.actions[0].command.contains("--concurrency"));
+}
+
+#[test]
 fn time_enough_is_quiet() {
     assert_eq!(found("13h0m0s", 4), Vec::new());
 }

@@ -69,12 +69,10 @@ impl Run<'_> {
         };
         let own = self.lane_of(id).map(|lane| lane / LANES);
         let acceptor = if spec.any_agent {
-            let (queue, model, scenario) = (self.queue, self.model, self.scenario);
+            let (queue, model) = (self.queue, self.model);
             // An agent with a smaller number of its own lets the task pass by.
             let accepts = |node: u32| {
-                let own = scenario
-                    .prepare_queue
-                    .or(model.nodes.at(node).prepare_queue);
+                let own = model.nodes.at(node).prepare_queue;
                 own.is_none_or(|limit| gates::prepare_queue(queue, limit) == Passage::Open)
             };
             usize::try_from(spec.kind)

@@ -11,7 +11,7 @@ use super::pool::Pool;
 use super::{Event, Events, Tally};
 use crate::simulate::model::{Ending, LANES, Model, NEVER, NONE, Remaining, Start, TaskSpec};
 use crate::simulate::random::{Chance, Question};
-use crate::simulate::scenario::{GhostSlots, Scenario};
+use crate::simulate::scenario::Scenario;
 use crate::simulate::table::Table;
 use crate::simulate::{
     CHECK_MILLIS, Fault, GET_EXPOSED_DATA_MOVEMENT_MILLIS, GET_EXPOSED_POD_VOLUME_MILLIS,
@@ -116,7 +116,7 @@ impl<'m> Run<'m> {
                 nodes.map(|node| (chance.draw(Question::Node, lane(node), i64::MAX), node)),
             )
         });
-        let (gates, gate_of_node) = gates(model, scenario);
+        let (gates, gate_of_node) = gates(model);
         let pools = (0..lanes).map(|lane| {
             let node = model.nodes.at(lane / LANES);
             let limit = usize::try_from(lane / LANES)
@@ -205,7 +205,6 @@ impl<'m> Run<'m> {
     }
 
     fn begin_task(&mut self, id: u32, spec: &TaskSpec) {
-        let gone = self.scenario.ghost_slots == GhostSlots::Gone;
         match spec.start {
             Start::Holds(remaining) => {
                 let left = match remaining {
@@ -216,7 +215,6 @@ impl<'m> Run<'m> {
                 self.tally_start(id, 0);
                 self.ends_at(id, left);
             }
-            Start::HoldsForEver if gone => self.events.push(0, Event::Finish(id)),
             Start::HoldsForEver => {
                 if self.tasks.at(id).lane != NONE {
                     let lane = self.tasks.at(id).lane;
@@ -359,11 +357,10 @@ impl<'m> Run<'m> {
     }
 }
 
-/// What is wrong with a lane in a run. An end of the process mends everything, and a second worker looks at
-/// what the first does not.
+/// What is wrong with a lane in a run. A second worker looks at what the first does not.
 fn fault(model: &Model, scenario: &Scenario, chance: Chance, lane: u32) -> Option<Fault> {
     let trouble = model.nodes.at(lane / LANES).trouble?;
-    if scenario.ghost_slots == GhostSlots::Gone || !trouble.kinds.has_lane(lane % LANES) {
+    if !trouble.kinds.has_lane(lane % LANES) {
         return None;
     }
     let fault = trouble.fault.in_run(chance.run());
@@ -371,14 +368,13 @@ fn fault(model: &Model, scenario: &Scenario, chance: Chance, lane: u32) -> Optio
 }
 
 /// The different numbers of the prepare queue, and which of them each node has.
-fn gates(model: &Model, scenario: &Scenario) -> (Vec<Option<i64>>, Vec<usize>) {
-    let asked = |present: Option<i64>| scenario.prepare_queue.or(present);
-    let mut gates = vec![asked(model.prepare_queue)];
+fn gates(model: &Model) -> (Vec<Option<i64>>, Vec<usize>) {
+    let mut gates = vec![model.prepare_queue];
     let of_node = model
         .nodes
         .iter()
         .map(|node| {
-            let own = asked(node.prepare_queue);
+            let own = node.prepare_queue;
             // The first gate is not theirs.
             let found = gates.iter().skip(1).position(|gate| *gate == own);
             found.map_or_else(
