@@ -216,7 +216,8 @@ fn scenarios(
 
 /// Says which scenarios take a restart, and what it costs. The designs of one change take the same one.
 fn restarts(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
-    let mut parts: Vec<String> = Vec::new();
+    // By what they come to, in the order of the first.
+    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
     for outcome in &report.simulation.outcomes {
         let Some(restart) = &outcome.restart else {
             continue;
@@ -237,15 +238,18 @@ fn restarts(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
         if price.is_empty() {
             price.push("ends no task".to_owned());
         }
-        let part = format!(
-            "{} restarts {of}, which {}",
-            outcome.scenario.changes(),
-            price.join(" and ")
-        );
-        if !parts.contains(&part) {
-            parts.push(part);
+        let text = format!("{of}, which {}", price.join(" and "));
+        let changes = outcome.scenario.changes();
+        match parts.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, all)) if all.contains(&changes) => {}
+            Some((_, all)) => all.push(changes),
+            None => parts.push((text, vec![changes])),
         }
     }
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(|(text, changes)| format!("{text} ({})", changes.join("; ")))
+        .collect();
     if parts.is_empty() {
         return Vec::new();
     }

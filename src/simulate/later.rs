@@ -33,7 +33,7 @@ pub(super) fn compare(built: &Built<'_>, outcomes: &mut [Outcome]) {
             let pairs = || low.iter().zip(&high);
             let raises = pairs().all(|(low, high)| low <= high) && pairs().any(|(l, h)| l < h);
             let base = outcomes.iter().find(|other| other.scenario == present)?;
-            raises.then(|| between(&base.drained_by_run, &outcome.drained_by_run))
+            raises.then(|| between(&runs(base), &runs(outcome)))
         })
         .collect();
     for (outcome, later) in outcomes.iter_mut().zip(compared) {
@@ -41,12 +41,19 @@ pub(super) fn compare(built: &Built<'_>, outcomes: &mut [Outcome]) {
     }
 }
 
-fn between(base: &[i64], other: &[i64]) -> Later {
+/// By run: how many tasks miss their deadline, and when the last one has ended.
+fn runs(outcome: &Outcome) -> Vec<(i64, i64)> {
+    let missed = outcome.missed_by_run.iter().copied();
+    missed.zip(outcome.drained_by_run.iter().copied()).collect()
+}
+
+/// A run in which more tasks keep their deadline is no worse for being longer: their end is what takes longer.
+fn between(base: &[(i64, i64)], other: &[(i64, i64)]) -> Later {
     let by: Vec<i64> = base
         .iter()
         .zip(other)
-        .filter(|(base, other)| other > base && **other < NEVER)
-        .map(|(base, other)| other - base)
+        .filter(|(base, other)| base.0 <= other.0 && base.1 < other.1 && other.1 < NEVER)
+        .map(|(base, other)| other.1 - base.1)
         .collect();
     Later {
         runs: by.len(),
@@ -62,10 +69,13 @@ mod tests {
 
     #[test]
     fn runs_are_compared_one_by_one() {
-        let later = between(&[10, 20, 30, 40], &[9, 25, 30, 41]);
+        let of = |drained: &[i64]| drained.iter().map(|at| (0, *at)).collect::<Vec<_>>();
+        let later = between(&of(&[10, 20, 30, 40]), &of(&[9, 25, 30, 41]));
         assert_eq!((later.runs, later.of, later.most), (2, 4, 5));
         assert_eq!(later.by.p50, Some(1));
-        let never = between(&[10], &[10]);
+        let never = between(&of(&[10]), &of(&[10]));
         assert_eq!((never.runs, never.most, never.by.p50), (0, 0, None));
+        // Five tasks more were done.
+        assert_eq!(between(&[(10, 500)], &[(5, 510)]).runs, 0);
     }
 }

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub drained: Range,
     /// The same by run.
     pub drained_by_run: Vec<i64>,
+    /// How many tasks miss their deadline, by run.
+    pub missed_by_run: Vec<i64>,
     /// Whether the higher limits of the scenario drain later; only of one that raises limits.
     pub later: Option<Later>,
     /// `GetExposed` calls made.
@@ -186,6 +188,7 @@ pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Outcome {
                 .count(),
         )
     };
+    let missed = |tally: &Tally| to_i64(tally.missed.iter().filter(|missed| **missed).count());
     let mut endings = BTreeMap::new();
     for ending in tallies.iter().flat_map(|tally| &tally.ending) {
         endings.entry(*ending).or_insert_with(Range::default);
@@ -202,13 +205,14 @@ pub(super) fn of(setting: &Setting<'_, '_>, scenario: &Scenario) -> Outcome {
         scenario: scenario.clone(),
         drained: range(&|tally| tally.drained),
         drained_by_run: tallies.iter().map(|tally| tally.drained).collect(),
+        missed_by_run: tallies.iter().map(missed).collect(),
         later: None,
         calls: range(&|tally| tally.calls),
         wasted: range(&|tally| tally.wasted),
         raced_same_kind: range(&|tally| tally.raced_same_kind),
         raced_other_kind: range(&|tally| tally.raced_other_kind),
         idle: range(&|tally| tally.idle),
-        missed: range(&|tally| to_i64(tally.missed.iter().filter(|missed| **missed).count())),
+        missed: range(&missed),
         stuck: range(&|tally| count(tally, &Ending::is_stuck)),
         endings,
         nodes: nodes(setting, &tallies),
