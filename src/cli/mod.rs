@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+mod answer;
 mod args;
 mod commands;
 mod completion;
@@ -14,6 +15,7 @@ mod error;
 mod exit;
 mod source;
 mod ui;
+mod watch;
 
 use commands::{
     auth, capture, completion as complete, diagnose, explain, nudge, replay, restart, status,

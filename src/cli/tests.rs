@@ -120,6 +120,10 @@ fn help_names_every_command_as_the_user_types_it() {
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
+    Watching:
+      -w, --watch[=<BOOL>]  Show the answer again whenever it changes, until Ctrl-C
+          --until <STATE>   Wait until nothing that is shown waits or runs (idle), or nothing is stuck (unstuck) [possible values: idle, unstuck]
+
     Analysis:
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
 
@@ -182,6 +186,10 @@ fn help_names_every_command_as_the_user_types_it() {
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
+    Watching:
+      -w, --watch[=<BOOL>]  Show the answer again whenever it changes, until Ctrl-C
+          --until <STATE>   Wait until nothing that is shown waits or runs (idle), or nothing is stuck (unstuck) [possible values: idle, unstuck]
+
     Analysis:
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
           --fail-on <SEVERITY>    From which severity on the exit code is 3 [default: critical] [possible values: critical, warning, info, never]
@@ -243,6 +251,10 @@ fn help_names_every_command_as_the_user_types_it() {
       -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
+
+    Watching:
+      -w, --watch[=<BOOL>]  Show the answer again whenever it changes, until Ctrl-C
+          --until <STATE>   Wait until nothing that is shown waits or runs (idle), or nothing is stuck (unstuck) [possible values: idle, unstuck]
 
     Analysis:
           --threshold <DURATION>  How long a task may wait beside a free slot [default: 10m]
@@ -606,9 +618,7 @@ fn the_version_is_an_answer() {
 
 #[test]
 fn flags_and_formats_of_later_releases_are_refused() {
-    let calls: [&[&str]; 4] = [
-        &["status", "-w"],
-        &["status", "--until", "idle"],
+    let calls: [&[&str]; 2] = [
         &["status", "-o", "openmetrics"],
         &["status", "--fail-on", "never"],
     ];
@@ -621,8 +631,38 @@ fn flags_and_formats_of_later_releases_are_refused() {
 }
 
 #[test]
+fn what_does_not_change_cannot_be_watched() {
+    let calls: [(&[&str], &str); 4] = [
+        (
+            &["status", "-w", "--from", "x"],
+            "error: --watch needs a cluster: what --from names is read once and does not change",
+        ),
+        (
+            &["diagnose", "--until", "unstuck", "--from", "x"],
+            "error: --until needs a cluster",
+        ),
+        (
+            &["explain", "du/a", "-w", "--from=x"],
+            "error: --watch needs a cluster",
+        ),
+        (
+            &["explain", "prepared-stuck", "-w"],
+            "error: --watch needs something that changes: a runbook is part of this program",
+        ),
+    ];
+    for (args, expected) in calls {
+        let (exit, out, err) = call(args);
+        assert_eq!(exit, Exit::Usage, "{args:?}");
+        assert_eq!(out, "", "{args:?}");
+        assert!(err.starts_with(expected), "{err}");
+    }
+}
+
+#[test]
 fn flags_are_spelled_as_pflag_takes_them() {
-    let spellings: [&[&str]; 12] = [
+    let spellings: [&[&str]; 14] = [
+        &["status", "-w", "--until=idle", "--timeout=5m"],
+        &["explain", "-w=false", "du/a"],
         &["status", "-owide"],
         &["status", "-o=wide"],
         &["status", "-o", "wide"],

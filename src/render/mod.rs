@@ -20,6 +20,7 @@ mod context;
 mod diagnosis;
 mod eta;
 mod explain;
+mod frame;
 mod json;
 mod markdown;
 mod marks;
@@ -32,6 +33,7 @@ mod simulation;
 mod status;
 mod words;
 
+pub use frame::{Window, frame, last_frame, make_room, one_line, timeless};
 pub use screen::printable;
 
 /// How an answer is written.

@@ -130,6 +130,15 @@ impl DiagnosisReport {
         counts
     }
 
+    /// Returns whether nothing that is shown is stuck, and that is known.
+    #[must_use]
+    pub fn is_unstuck(&self) -> bool {
+        match self.verdict {
+            Verdict::Attention | Verdict::Healthy => !self.fails(FailOn::Critical),
+            Verdict::Stuck | Verdict::Unknown => false,
+        }
+    }
+
     /// Returns whether a finding that is shown reaches a severity.
     #[must_use]
     pub fn fails(&self, fail_on: FailOn) -> bool {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::diagnosis::{FindingRow, row as finding_row};
+use super::filters::is_under_way;
 use super::replay::{Competing, DecisionRow, row as decision_row};
 use super::{Head, Pins};
 use crate::diagnose::{Diagnosis, Finding, Severity};
@@ -241,6 +242,20 @@ struct Explainer<'a, 's> {
 }
 
 impl ExplanationReport {
+    /// Returns whether nothing that is meant waits or runs, the Backup or Restore itself included, and that is known:
+    /// no kind of task may hide one.
+    #[must_use]
+    pub fn is_idle(&self, subject: &Subject, snapshot: &Snapshot) -> bool {
+        let is_under_way = match subject {
+            Subject::Parent(parent) => is_under_way(snapshot, parent),
+            Subject::Task(..) | Subject::AnyKind(_) | Subject::Claim(_) => false,
+        };
+        self.unfinished.is_empty()
+            && self.verdict == Standing::Finished
+            && !is_under_way
+            && self.head.hidden_tasks().next().is_none()
+    }
+
     /// Makes the answer from what was seen and concluded.
     ///
     /// # Errors

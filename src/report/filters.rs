@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::diagnose::Finding;
-use crate::replay::{Replay, TaskReplay};
-use crate::snapshot::{Gap, GapReason, ParentKind, Snapshot, Task};
+use crate::replay::{Replay, Situation, TaskReplay};
+use crate::snapshot::{Coverage, Gap, GapReason, ParentKind, ParentRef, ResourceKind, Snapshot, Task};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 /// The resource of a gap that is about a filter.
@@ -154,6 +154,52 @@ impl Filters {
             || named.iter().any(|task| self.shows_kind_and_parent(task));
         node && task
     }
+}
+
+/// Returns whether nothing that the filters show waits or runs: no task, and no Backup or Restore that they name, which
+/// may have tasks to come. That is known only where every kind that is shown was read whole, and every filter names
+/// something that occurs; tasks of another data mover do not count.
+#[must_use]
+pub fn is_idle(snapshot: &Snapshot, replay: &Replay<'_>, filters: &Filters) -> bool {
+    let is_read = |kind: TaskKind| match snapshot
+        .coverage_of(ResourceKind::Task(kind), &snapshot.namespace)
+    {
+        Coverage::Listed | Coverage::Present => true,
+        Coverage::Partial => false,
+        Coverage::Unreadable(reason) => match reason {
+            // The cluster does not know the kind, and so has no task of it.
+            GapReason::NotFound => true,
+            GapReason::NotInInput
+            | GapReason::Forbidden
+            | GapReason::Malformed
+            | GapReason::Partial
+            | GapReason::Timeout
+            | GapReason::Unsupported => false,
+        },
+    };
+    let all_read = TaskKind::ALL
+        .into_iter()
+        .filter(|kind| filters.kinds.is_empty() || filters.kinds.contains(kind))
+        .all(is_read);
+    let is_busy = replay
+        .tasks
+        .values()
+        .any(|task| task.situation != Situation::Foreign && filters.shows_decision(task));
+    let backup = filters.backup.iter().map(|name| (ParentKind::Backup, name));
+    let restore = filters.restore.iter().map(|name| (ParentKind::Restore, name));
+    let is_under_way = backup.chain(restore).any(|(kind, name)| {
+        let name = name.clone();
+        is_under_way(snapshot, &ParentRef { kind, name })
+    });
+    all_read && !is_busy && !is_under_way && filters.unmatched(snapshot, replay).is_empty()
+}
+
+/// Returns whether a Backup or Restore was seen and is not final.
+pub(super) fn is_under_way(snapshot: &Snapshot, parent: &ParentRef) -> bool {
+    snapshot
+        .parent(parent)
+        .seen()
+        .is_some_and(|parent| !parent.is_final())
 }
 
 /// Returns every task that a finding names.

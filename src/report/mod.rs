@@ -23,7 +23,7 @@ pub use explain::{
     Concern, ExplanationReport, GateName, GateRow, GateState, Holder, LoggedSlot, NodeSlots,
     NotFound, Role, Standing, StoryLine, StorySource, Subject, TaskExplanation, TaskLine,
 };
-pub use filters::Filters;
+pub use filters::{Filters, is_idle};
 pub use head::{Head, NothingRead, SlotLimits, UnreadTasks};
 pub use pins::Pins;
 

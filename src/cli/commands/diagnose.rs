@@ -2,16 +2,19 @@
 
 use clap::ValueEnum;
 
+use super::super::answer::{Answer, Reached, warnings};
 use super::super::args::{FilterArgs, OutputArgs, SourceArgs, parse_threshold};
 use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source::{self, TraceArgs};
-use super::super::ui::{TerminalEnvironment, Ui, terminal};
+use super::super::ui::Ui;
+use super::super::watch::{self, Call, Said, WatchArgs};
 use crate::collect::cluster::Traces;
 use crate::diagnose::diagnose;
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
-use crate::report::{DiagnosisReport, FailOn, Verdict};
+use crate::report::{DiagnosisReport, FailOn, Pins, Verdict, is_idle};
+use crate::snapshot::Snapshot;
 
 /// Say what is wrong, how sure, on what evidence, and what to type next
 #[derive(clap::Args, Clone, Debug)]
@@ -22,6 +25,8 @@ pub(crate) struct Args {
     filters: FilterArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// How long a task may wait beside a free slot
     #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m", help_heading = "Analysis")]
     threshold: i64,
@@ -105,23 +110,39 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         metrics: args.metrics.into(),
         threshold: args.threshold,
     };
+    if args.watch.is_on() {
+        let call = Call {
+            source: &args.source,
+            output: args.output,
+            watch: args.watch,
+            traces: Some(traces),
+        };
+        return watch::run(call, ui, &|snapshot, pins| {
+            Said::Answer(answer(args, snapshot, pins))
+        });
+    }
     let read = source::read_with_traces(&args.source, traces)?;
+    let exit = answer(args, &read.snapshot, &read.pins).say(args.output, ui)?;
+    Ok(read.end.exit(exit))
+}
+
+fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
     let options = ReplayOptions {
         threshold_seconds: args.threshold,
     };
-    let replayed = replay(&read.snapshot, options);
-    let diagnosis = diagnose(&read.snapshot, &replayed);
-    let report = DiagnosisReport::new(
-        &read.snapshot,
-        &replayed,
-        &diagnosis,
-        &args.filters.filters(),
-        &read.pins,
-    );
-    ui.say_unmatched(&report.head);
-    let terminal = terminal(args.output, &TerminalEnvironment::of_process());
-    ui.answer(|out| render::diagnosis(out, &report, args.output.output.into(), &terminal))?;
-    Ok(read.end.exit(exit(&report, args.fail_on.into())))
+    let replayed = replay(snapshot, options);
+    let diagnosis = diagnose(snapshot, &replayed);
+    let filters = args.filters.filters();
+    let report = DiagnosisReport::new(snapshot, &replayed, &diagnosis, &filters, pins);
+    Answer {
+        warnings: warnings(&report.head),
+        exit: exit(&report, args.fail_on.into()),
+        idle: Reached::when(is_idle(snapshot, &replayed, &filters)),
+        unstuck: Reached::when(report.is_unstuck()),
+        render: Box::new(move |out, format, terminal| {
+            render::diagnosis(out, &report, format, terminal)
+        }),
+    }
 }
 
 /// The first that applies.

@@ -2,17 +2,22 @@
 
 use anyhow::anyhow;
 
+use super::super::answer::{Answer, Reached};
 use super::super::args::{OutputArgs, SourceArgs, parse_threshold};
 use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source::{self, TraceArgs};
-use super::super::ui::{TerminalEnvironment, Ui, terminal};
+use super::super::ui::Ui;
+use super::super::watch::{self, Call, Said, WatchArgs};
 use super::diagnose::TracesChoice;
 use crate::diagnose::diagnose;
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
-use crate::report::{ExplanationReport, NotFound, Standing, Subject, near_ids, runbook, troubles};
+use crate::report::{
+    ExplanationReport, NotFound, Pins, Standing, Subject, near_ids, runbook, troubles,
+};
 use crate::simulate::forecast;
+use crate::snapshot::Snapshot;
 
 /// Tell the story of one task, which gate is closed, and what would free it; or print a finding's runbook
 ///
@@ -29,6 +34,8 @@ pub(crate) struct Args {
     source: SourceArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// How long a task may wait beside a free slot
     #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m", help_heading = "Analysis")]
     threshold: i64,
@@ -67,19 +74,44 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
         metrics: args.metrics.into(),
         threshold: args.threshold,
     };
+    if args.watch.is_on() {
+        let call = Call {
+            source: &args.source,
+            output: args.output,
+            watch: args.watch,
+            traces: Some(traces),
+        };
+        return watch::run(call, ui, &|snapshot, pins| {
+            match answer(args, &subject, snapshot, pins) {
+                Ok(answer) => Said::Answer(answer),
+                Err(missing) => Said::Missing {
+                    error: not_found(&missing),
+                    proven: Reached::when(missing.unread.is_empty()),
+                },
+            }
+        });
+    }
     let read = source::read_with_traces(&args.source, traces)?;
+    let answer = answer(args, &subject, &read.snapshot, &read.pins)
+        .map_err(|missing| not_found(&missing))?;
+    let exit = answer.say(args.output, ui)?;
+    Ok(read.end.exit(exit))
+}
+
+fn answer(
+    args: &Args,
+    subject: &Subject,
+    snapshot: &Snapshot,
+    pins: &Pins,
+) -> Result<Answer, NotFound> {
     let options = ReplayOptions {
         threshold_seconds: args.threshold,
     };
-    let replayed = replay(&read.snapshot, options);
-    let diagnosis = diagnose(&read.snapshot, &replayed);
-    let report =
-        ExplanationReport::new(&read.snapshot, &replayed, &diagnosis, &subject, &read.pins)
-            .map_err(|missing| not_found(&missing))?;
+    let replayed = replay(snapshot, options);
+    let diagnosis = diagnose(snapshot, &replayed);
+    let report = ExplanationReport::new(snapshot, &replayed, &diagnosis, subject, pins)?;
     let troubles = troubles(&replayed, &diagnosis);
-    let report = report.with_forecast(&forecast(&read.snapshot, &replayed, &troubles));
-    let terminal = terminal(args.output, &TerminalEnvironment::of_process());
-    ui.answer(|out| render::explanation(out, &report, args.output.output.into(), &terminal))?;
+    let report = report.with_forecast(&forecast(snapshot, &replayed, &troubles));
     let exit = if report.head.timed_out() {
         Exit::TimedOut
     } else if report.verdict == Standing::Unknown {
@@ -87,10 +119,24 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     } else {
         Exit::Answered
     };
-    Ok(read.end.exit(exit))
+    Ok(Answer {
+        warnings: Vec::new(),
+        exit,
+        idle: Reached::when(report.is_idle(subject, snapshot)),
+        unstuck: Reached::when(match report.verdict {
+            Standing::Stuck | Standing::Unknown => false,
+            Standing::Attention | Standing::Waiting | Standing::Running | Standing::Finished => {
+                true
+            }
+        }),
+        render: Box::new(move |out, format, terminal| {
+            render::explanation(out, &report, format, terminal)
+        }),
+    })
 }
 
 fn page(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    args.watch.refuse_for_runbook()?;
     let Some(page) = runbook(&args.what) else {
         let error = Error::usage(anyhow!("there is no finding {:?}", args.what));
         let near = near_ids(&args.what);

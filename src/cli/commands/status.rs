@@ -1,15 +1,18 @@
 //! `status`.
 
+use super::super::answer::{Answer, Reached, warnings};
 use super::super::args::{FilterArgs, OutputArgs, OutputFormat, SourceArgs, parse_threshold};
 use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source;
-use super::super::ui::{TerminalEnvironment, Ui, terminal};
-use crate::diagnose::diagnose;
+use super::super::ui::Ui;
+use super::super::watch::{self, Call, Said, WatchArgs};
+use crate::diagnose::{NodeVerdict, diagnose};
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
-use crate::report::{StatusReport, troubles};
+use crate::report::{DiagnosisReport, Pins, StatusReport, is_idle, troubles};
 use crate::simulate::forecast;
+use crate::snapshot::Snapshot;
 
 /// Show which node has how many slots, who holds them and who waits
 #[derive(clap::Args, Clone, Debug)]
@@ -20,6 +23,8 @@ pub(crate) struct Args {
     filters: FilterArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
     /// How long a task may wait beside a free slot
     #[arg(long, value_name = "DURATION", value_parser = parse_threshold, default_value = "10m", help_heading = "Analysis")]
     threshold: i64,
@@ -27,30 +32,38 @@ pub(crate) struct Args {
 
 /// Answers.
 pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    if args.watch.is_on() {
+        let call = Call {
+            source: &args.source,
+            output: args.output,
+            watch: args.watch,
+            traces: None,
+        };
+        return watch::run(call, ui, &|snapshot, pins| {
+            Said::Answer(answer(args, snapshot, pins))
+        });
+    }
     let read = source::read(&args.source)?;
+    let exit = answer(args, &read.snapshot, &read.pins).say(args.output, ui)?;
+    Ok(read.end.exit(exit))
+}
+
+fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
     let options = ReplayOptions {
         threshold_seconds: args.threshold,
     };
-    let replayed = replay(&read.snapshot, options);
-    let diagnosis = diagnose(&read.snapshot, &replayed);
-    let mut report = StatusReport::new(
-        &read.snapshot,
-        &replayed,
-        &diagnosis,
-        &args.filters.filters(),
-        &read.pins,
-    );
-    ui.say_unmatched(&report.head);
+    let replayed = replay(snapshot, options);
+    let diagnosis = diagnose(snapshot, &replayed);
+    let filters = args.filters.filters();
+    let mut report = StatusReport::new(snapshot, &replayed, &diagnosis, &filters, pins);
     // The only views that show it.
     if matches!(
         args.output.output,
         OutputFormat::Wide | OutputFormat::Json | OutputFormat::Yaml
     ) {
         let troubles = troubles(&replayed, &diagnosis);
-        report = report.with_forecast(&forecast(&read.snapshot, &replayed, &troubles));
+        report = report.with_forecast(&forecast(snapshot, &replayed, &troubles));
     }
-    let terminal = terminal(args.output, &TerminalEnvironment::of_process());
-    ui.answer(|out| render::status(out, &report, args.output.output.into(), &terminal))?;
     let exit = if report.head.timed_out() {
         Exit::TimedOut
     } else if report.nothing_answered() {
@@ -58,5 +71,29 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
     } else {
         Exit::Answered
     };
-    Ok(read.end.exit(exit))
+    let (idle, unstuck) = if args.watch.is_on() {
+        let findings = DiagnosisReport::new(snapshot, &replayed, &diagnosis, &filters, pins);
+        let nodes = report.nodes.iter().all(|node| match node.verdict {
+            NodeVerdict::Unknown | NodeVerdict::NoAgent | NodeVerdict::Stuck => false,
+            NodeVerdict::Degraded
+            | NodeVerdict::Queued
+            | NodeVerdict::Busy
+            | NodeVerdict::Idle => true,
+        });
+        (
+            Reached::when(is_idle(snapshot, &replayed, &filters)),
+            Reached::when(nodes && findings.is_unstuck() && !report.nothing_answered()),
+        )
+    } else {
+        (Reached::No, Reached::No)
+    };
+    Answer {
+        warnings: warnings(&report.head),
+        render: Box::new(move |out, format, terminal| {
+            render::status(out, &report, format, terminal)
+        }),
+        exit,
+        idle,
+        unstuck,
+    }
 }

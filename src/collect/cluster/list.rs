@@ -47,11 +47,13 @@ pub(super) struct Page {
     origin: String,
     body: String,
     items: Vec<Range<usize>>,
+    /// The version of the whole list, from which on it can be watched.
+    version: String,
 }
 
 impl Page {
     /// Returns the JSON of each object.
-    pub(super) fn objects(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn objects(&self) -> impl Iterator<Item = &str> + Clone {
         self.items
             .iter()
             .filter_map(|span| self.body.get(span.clone()))
@@ -68,8 +70,14 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Returns the JSON of each object that was read.
-    pub(super) fn objects(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn objects(&self) -> impl Iterator<Item = &str> + Clone {
         self.pages.iter().flat_map(Page::objects)
+    }
+
+    /// Returns the version from which on the list can be watched; the same on every page.
+    pub(super) fn version(&self) -> Option<&str> {
+        let first = self.pages.first()?;
+        Some(first.version.as_str()).filter(|version| !version.is_empty())
     }
 
     /// Moves the pages into a capture.
@@ -187,12 +195,17 @@ async fn get_page(
         Depth::AllMetadata | Depth::AnyMetadata => METADATA,
     };
     let body = asker.get(path, accept, what).await?;
-    let (items, next) = split(&body)?;
+    let Split {
+        items,
+        next,
+        version,
+    } = split(&body)?;
     Ok((
         Page {
             origin: format!("GET {path}"),
             body,
             items,
+            version,
         },
         next,
     ))
@@ -212,10 +225,19 @@ struct List<'a> {
 struct ListMeta {
     #[serde(rename = "continue", default)]
     next: String,
+    #[serde(rename = "resourceVersion", default)]
+    version: String,
 }
 
-/// Finds the objects of a page without decoding them, and the token of the next page.
-fn split(body: &str) -> Result<(Vec<Range<usize>>, Option<String>), Failure> {
+/// A page, taken apart.
+struct Split {
+    items: Vec<Range<usize>>,
+    next: Option<String>,
+    version: String,
+}
+
+/// Finds the objects of a page without decoding them, the token of the next page, and the version of the list.
+fn split(body: &str) -> Result<Split, Failure> {
     let list: List<'_> = serde_json::from_str(body).map_err(|error| {
         Failure::malformed(format!("the answer is not a list in JSON: {error}"))
     })?;
@@ -240,17 +262,14 @@ fn split(body: &str) -> Result<(Vec<Range<usize>>, Option<String>), Failure> {
             begin..begin + raw.get().len()
         })
         .collect();
-    let next = Some(list.metadata.next).filter(|token| !token.is_empty());
-    Ok((items, next))
+    Ok(Split {
+        items,
+        next: Some(list.metadata.next).filter(|token| !token.is_empty()),
+        version: list.metadata.version,
+    })
 }
 
 fn path(question: &Question, narrowed: &Narrowed, depth: Depth, token: Option<&str>) -> String {
-    let resource = question.resource;
-    let mut path = if resource.group().is_empty() {
-        format!("/api/{}", resource.version())
-    } else {
-        format!("/apis/{}/{}", resource.group(), resource.version())
-    };
     let mut query = vec![(
         "limit",
         match depth {
@@ -258,17 +277,9 @@ fn path(question: &Question, narrowed: &Narrowed, depth: Depth, token: Option<&s
             Depth::AnyMetadata => "1".to_owned(),
         },
     )];
-    match &question.scope {
-        Scope::Namespace(namespace) => {
-            path.push_str("/namespaces/");
-            path.push_str(&encode(namespace));
-        }
-        Scope::Selected { label_selector } => query.push(("labelSelector", label_selector.clone())),
-        // Files are not asked for over HTTP.
-        Scope::Cluster | Scope::FileList | Scope::FileObjects => {}
+    if let Scope::Selected { label_selector } = &question.scope {
+        query.push(("labelSelector", label_selector.clone()));
     }
-    path.push('/');
-    path.push_str(resource.plural());
     if let Some(labels) = &narrowed.labels {
         query.push(("labelSelector", labels.clone()));
     }
@@ -278,6 +289,40 @@ fn path(question: &Question, narrowed: &Narrowed, depth: Depth, token: Option<&s
     if let Some(token) = token {
         query.push(("continue", token.to_owned()));
     }
+    address(question, &query)
+}
+
+/// Returns the path by which the changes of a list after a version are told. Bookmarks name newer versions
+/// while nothing changes, so that a watch can be taken up again where it broke off.
+pub(super) fn watch_path(question: &Question, version: &str, timeout_seconds: u64) -> String {
+    address(
+        question,
+        &[
+            ("watch", "true".to_owned()),
+            ("allowWatchBookmarks", "true".to_owned()),
+            ("timeoutSeconds", timeout_seconds.to_string()),
+            ("resourceVersion", version.to_owned()),
+        ],
+    )
+}
+
+fn address(question: &Question, query: &[(&str, String)]) -> String {
+    let resource = question.resource;
+    let mut path = if resource.group().is_empty() {
+        format!("/api/{}", resource.version())
+    } else {
+        format!("/apis/{}/{}", resource.group(), resource.version())
+    };
+    match &question.scope {
+        Scope::Namespace(namespace) => {
+            path.push_str("/namespaces/");
+            path.push_str(&encode(namespace));
+        }
+        // Files are not asked for over HTTP.
+        Scope::Selected { .. } | Scope::Cluster | Scope::FileList | Scope::FileObjects => {}
+    }
+    path.push('/');
+    path.push_str(resource.plural());
     for (index, (name, value)) in query.iter().enumerate() {
         path.push(if index == 0 { '?' } else { '&' });
         path.push_str(name);

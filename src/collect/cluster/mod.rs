@@ -14,6 +14,7 @@
 mod again;
 mod answer;
 mod error;
+mod follow;
 mod glance;
 mod interrupt;
 mod list;
@@ -35,6 +36,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub(crate) use answer::date as server_date;
 pub use error::{CollectError, ErrorKind};
+pub use follow::{Behind, Contact, Following, Lost, Pace};
 pub use glance::{Namespaces, connect_without_login};
 pub use interrupt::Interrupt;
 pub(crate) use list::encode;
@@ -54,6 +56,7 @@ use questions::ask_all;
 use request::Asker;
 
 /// A cluster that can be asked. Nothing was sent to it yet, except what a login needs.
+#[derive(Clone)]
 pub struct Cluster {
     client: kube::Client,
     resolved: ResolvedCluster,
