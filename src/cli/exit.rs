@@ -68,7 +68,7 @@ impl Exit {
                 "an action was carried out (its first write happened), but what it was for did not happen within its `--timeout`"
             }
             Self::TimedOut => {
-                "a reading command hit its time limit; what is known is printed, the rest is a gap"
+                "a reading command or `--until` hit its time limit; what is known is printed, the rest is a gap"
             }
             Self::Interrupted => "interrupted",
         }

@@ -76,6 +76,8 @@ enum Way {
     Silence,
     /// It takes this long.
     Slow(Duration),
+    /// It comes, and the connection stays open for more.
+    Open,
 }
 
 impl Reply {
@@ -126,6 +128,23 @@ impl Reply {
         Self {
             way: Way::Silence,
             ..Self::empty()
+        }
+    }
+
+    /// A watch that tells of these changes and goes on.
+    pub(crate) fn watch(changes: &[&str]) -> Self {
+        let body: String = changes.iter().map(|change| format!("{change}\n")).collect();
+        Self {
+            way: Way::Open,
+            ..Self::json(200, body)
+        }
+    }
+
+    /// A watch that tells of these changes and ends, as watches do.
+    pub(crate) fn ended_watch(changes: &[&str]) -> Self {
+        Self {
+            way: Way::Whole,
+            ..Self::watch(changes)
         }
     }
 
@@ -410,6 +429,24 @@ fn answer<S: Read + Write>(stream: &mut BufReader<S>, reply: &Reply) -> bool {
             .concat()
         })
         .collect();
+    if matches!(reply.way, Way::Open) {
+        let head = format!(
+            "HTTP/1.1 {} Some Words\r\n{headers}Transfer-Encoding: chunked\r\n\r\n",
+            reply.status
+        );
+        let mut sent = head.into_bytes();
+        // A chunk of no length would end the answer.
+        if !reply.body.is_empty() {
+            sent.extend(format!("{:x}\r\n", reply.body.len()).into_bytes());
+            sent.extend(&reply.body);
+            sent.extend(b"\r\n");
+        }
+        let written = stream.get_mut().write_all(&sent);
+        if written.and_then(|()| stream.get_mut().flush()).is_ok() {
+            let _end = stream.fill_buf().map(<[u8]>::len);
+        }
+        return false;
+    }
     let head = format!(
         "HTTP/1.1 {} Some Words\r\n{headers}Content-Length: {}\r\n\r\n",
         reply.status,

@@ -21,7 +21,10 @@ pub struct Window {
 
 impl Window {
     /// Below this there is nothing to read, and a size of 0 means that it is not known.
-    const LEAST: Self = Self { rows: 4, columns: 8 };
+    const LEAST: Self = Self {
+        rows: 4,
+        columns: 8,
+    };
 
     fn at_least(self) -> Self {
         Self {
@@ -262,7 +265,8 @@ mod tests {
 
     #[test]
     fn a_document_on_one_line_is_the_same_document() {
-        let pretty = "{\n    \"a b\": [\n        1,\n        \"x \\\" \\\\\"\n    ],\n    \"c\": null\n}\n";
+        let pretty =
+            "{\n    \"a b\": [\n        1,\n        \"x \\\" \\\\\"\n    ],\n    \"c\": null\n}\n";
         let line = one_line(pretty);
         assert_eq!(line, "{\"a b\":[1,\"x \\\" \\\\\"],\"c\":null}\n");
         let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::diagnose::Finding;
 use crate::replay::{Replay, Situation, TaskReplay};
-use crate::snapshot::{Coverage, Gap, GapReason, ParentKind, ParentRef, ResourceKind, Snapshot, Task};
+use crate::snapshot::{
+    Coverage, Gap, GapReason, ParentKind, ParentRef, ResourceKind, Snapshot, Task,
+};
 use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 /// The resource of a gap that is about a filter.
@@ -186,7 +188,10 @@ pub fn is_idle(snapshot: &Snapshot, replay: &Replay<'_>, filters: &Filters) -> b
         .values()
         .any(|task| task.situation != Situation::Foreign && filters.shows_decision(task));
     let backup = filters.backup.iter().map(|name| (ParentKind::Backup, name));
-    let restore = filters.restore.iter().map(|name| (ParentKind::Restore, name));
+    let restore = filters
+        .restore
+        .iter()
+        .map(|name| (ParentKind::Restore, name));
     let is_under_way = backup.chain(restore).any(|(kind, name)| {
         let name = name.clone();
         is_under_way(snapshot, &ParentRef { kind, name })

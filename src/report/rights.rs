@@ -88,6 +88,22 @@ const fn traces(subresource: &'static str, feature: &'static str) -> Right {
     }
 }
 
+/// What the right to watch buys, for whatever list.
+const LIVE: &str = "-w and --until without listing every few seconds";
+
+const fn watches(group: &'static str, resource: &'static str, scope: RightScope) -> Right {
+    Right {
+        group,
+        resource,
+        subresource: "",
+        verbs: &["watch"],
+        scope,
+        role: RoleKind::Viewer,
+        need: Need::Optional,
+        feature: LIVE,
+    }
+}
+
 const fn acts(
     group: &'static str,
     resource: &'static str,
@@ -243,6 +259,35 @@ pub const RIGHTS: &[Right] = &[
         "proxy",
         "metrics of node-agents, where they would decide something",
     ),
+    watches(
+        "velero.io",
+        TaskKind::DataUpload.plural(),
+        RightScope::Velero,
+    ),
+    watches(
+        "velero.io",
+        TaskKind::DataDownload.plural(),
+        RightScope::Velero,
+    ),
+    watches(
+        "velero.io",
+        TaskKind::PodVolumeBackup.plural(),
+        RightScope::Velero,
+    ),
+    watches(
+        "velero.io",
+        TaskKind::PodVolumeRestore.plural(),
+        RightScope::Velero,
+    ),
+    watches("velero.io", "backups", RightScope::Velero),
+    watches("velero.io", "restores", RightScope::Velero),
+    watches("", "pods", RightScope::Velero),
+    watches("", "configmaps", RightScope::Velero),
+    watches("", "persistentvolumeclaims", RightScope::Velero),
+    watches("", "events", RightScope::Velero),
+    watches("apps", "daemonsets", RightScope::Velero),
+    watches("apps", "deployments", RightScope::Velero),
+    watches("", "nodes", RightScope::Cluster),
     acts(
         "velero.io",
         TaskKind::DataUpload.plural(),
@@ -418,7 +463,9 @@ mod tests {
         assert!(
             yaml.lines()
                 .filter(|line| line.contains("verbs:"))
-                .all(|line| line.contains("[list]") || line.contains("[get]"))
+                .all(|line| ["[list]", "[get]", "[watch]"]
+                    .iter()
+                    .any(|verbs| line.contains(verbs)))
         );
         assert!(yaml.contains("kind: ClusterRole"));
     }

@@ -49,3 +49,4 @@ mod smoke;
 #[path = "../../src/collect/test_server.rs"]
 mod test_server;
 mod transfer;
+mod watch;

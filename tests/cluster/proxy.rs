@@ -4,10 +4,16 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use http::{Method, Request};
+use http_body_util::BodyExt as _;
 use jiff::SignedDuration;
 use kube::client::Body;
+
+/// Between two looks whether a watch is to be cut off.
+const LOOK_EACH: Duration = Duration::from_millis(50);
 
 /// A request that passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +56,8 @@ struct State {
     gate: Mutex<Option<Arc<Gate>>>,
     in_flight: AtomicUsize,
     most_in_flight: AtomicUsize,
+    /// How often all watches were cut off.
+    cuts: AtomicUsize,
 }
 
 impl Proxy {
@@ -66,6 +74,7 @@ impl Proxy {
             gate: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             most_in_flight: AtomicUsize::new(0),
+            cuts: AtomicUsize::new(0),
         });
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
@@ -101,7 +110,12 @@ impl Proxy {
         *self.state.gate.lock().expect("no thread has panicked") = Some(Arc::new(gate));
     }
 
-    /// Returns how many requests were under way at once, at most.
+    /// Closes the connections of all watches that are under way.
+    pub(crate) fn cut(&self) {
+        self.state.cuts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Returns how many requests were under way at once, at most; a watch is one until it is granted.
     pub(crate) fn most_in_flight(&self) -> usize {
         self.state.most_in_flight.load(Ordering::SeqCst)
     }
@@ -149,6 +163,11 @@ impl State {
                 self.in_flight.fetch_sub(1, Ordering::SeqCst);
                 return;
             }
+            if asked.target.contains("watch=true") {
+                // What has gone wrong shows in the closed connection.
+                let _ended = runtime.block_on(self.stream(&client, &asked, connection));
+                return;
+            }
             let answer = runtime.block_on(self.forward(&client, &asked));
             self.in_flight.fetch_sub(1, Ordering::SeqCst);
             let (status, head, body) = answer.expect("the API server answers");
@@ -170,6 +189,53 @@ impl State {
                 .is_err()
             {
                 return;
+            }
+        }
+    }
+
+    /// Passes a watch on, chunk by chunk, until either side ends it or it is cut off.
+    async fn stream(
+        &self,
+        client: &kube::Client,
+        asked: &Asked,
+        mut connection: &TcpStream,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let cuts = self.cuts.load(Ordering::SeqCst);
+        let request = Request::get(&asked.target).header("accept", asked.header("accept"));
+        let response = client.send(request.body(Body::empty())?).await;
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
+        let (head, body) = response?.into_parts();
+        self.seen
+            .lock()
+            .expect("no thread has panicked")
+            .push(Seen {
+                method: asked.method.clone(),
+                target: asked.target.clone(),
+                user_agent: asked.header("user-agent").to_owned(),
+                body: String::new(),
+                status: head.status.as_u16(),
+                answer_bytes: 0,
+            });
+        write!(
+            connection,
+            "HTTP/1.1 {}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+            head.status
+        )?;
+        let mut chunks = std::pin::pin!(body.into_data_stream());
+        loop {
+            match tokio::time::timeout(LOOK_EACH, chunks.next()).await {
+                Ok(Some(chunk)) => {
+                    let chunk = chunk?;
+                    write!(connection, "{:x}\r\n", chunk.len())?;
+                    connection.write_all(&chunk)?;
+                    connection.write_all(b"\r\n")?;
+                }
+                Ok(None) => {
+                    connection.write_all(b"0\r\n\r\n")?;
+                    return Ok(());
+                }
+                Err(_elapsed) if self.cuts.load(Ordering::SeqCst) != cuts => return Ok(()),
+                Err(_elapsed) => {}
             }
         }
     }

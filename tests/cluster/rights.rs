@@ -30,13 +30,13 @@ pub(crate) const READING_COMMANDS: [&[&str]; 7] = [
 
 /// Where a reader's rights hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+pub(crate) enum Reach {
     Cluster,
     Namespace,
 }
 
 /// Lays a case, at its own time.
-fn play(plane: &ControlPlane, case: &str) {
+pub(crate) fn play(plane: &ControlPlane, case: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures")
         .join(case);
@@ -118,7 +118,7 @@ impl Reach {
 }
 
 /// Makes a service account that may list all resources but `forbidden`.
-fn reader(plane: &ControlPlane, reach: Reach, forbidden: &[ResourceKind]) -> User {
+pub(crate) fn reader(plane: &ControlPlane, reach: Reach, forbidden: &[ResourceKind]) -> User {
     let left_out: Vec<&str> = forbidden.iter().map(|resource| resource.plural()).collect();
     let name = format!(
         "{}-{}",

@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::diagnose::Finding;
     use crate::report::{
-        Confidence, FindingId, FindingRow, Gap, GapReason, Head, NowFrom, Pins, Severity,
-        SlotLimits, SourceType,
+        Confidence, FindingId, FindingRow, Gap, GapReason, Head, NowFrom, Severity, SlotLimits,
+        SourceType,
     };
 
     fn report(verdict: Verdict, severities: &[Severity], gaps: &[GapReason]) -> DiagnosisReport {

@@ -81,15 +81,17 @@ pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
             watch: args.watch,
             traces: Some(traces),
         };
-        return watch::run(call, ui, &|snapshot, pins| {
-            match answer(args, &subject, snapshot, pins) {
+        return watch::run(
+            call,
+            ui,
+            &|snapshot, pins| match answer(args, &subject, snapshot, pins) {
                 Ok(answer) => Said::Answer(answer),
                 Err(missing) => Said::Missing {
                     error: not_found(&missing),
                     proven: Reached::when(missing.unread.is_empty()),
                 },
-            }
-        });
+            },
+        );
     }
     let read = source::read_with_traces(&args.source, traces)?;
     let answer = answer(args, &subject, &read.snapshot, &read.pins)

@@ -75,10 +75,9 @@ fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
         let findings = DiagnosisReport::new(snapshot, &replayed, &diagnosis, &filters, pins);
         let nodes = report.nodes.iter().all(|node| match node.verdict {
             NodeVerdict::Unknown | NodeVerdict::NoAgent | NodeVerdict::Stuck => false,
-            NodeVerdict::Degraded
-            | NodeVerdict::Queued
-            | NodeVerdict::Busy
-            | NodeVerdict::Idle => true,
+            NodeVerdict::Degraded | NodeVerdict::Queued | NodeVerdict::Busy | NodeVerdict::Idle => {
+                true
+            }
         });
         (
             Reached::when(is_idle(snapshot, &replayed, &filters)),

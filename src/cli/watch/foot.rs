@@ -14,8 +14,6 @@ use crate::render::{Marks, printable};
 pub(super) struct Foot {
     /// How the following goes.
     pub(super) contact: Contact,
-    /// The time of the answer.
-    pub(super) now: Option<Timestamp>,
     /// What is waited for.
     pub(super) until: Option<Until>,
     /// Whether logs and metrics are still to come.
@@ -31,12 +29,10 @@ impl Foot {
             Marks::Unicode => " · ",
             Marks::Ascii => ", ",
         };
-        let mut parts = vec![match (&self.contact.lost, self.now) {
-            (Some(lost), _) => silent(lost),
-            (None, Some(now)) => format!("as of {now}"),
-            (None, None) => "as of the newest object".to_owned(),
-        }];
-        if self.contact.lost.is_none() {
+        let mut parts = Vec::new();
+        if let Some(lost) = &self.contact.lost {
+            parts.push(silent(lost));
+        } else {
             match self.contact.behind.as_slice() {
                 [] if self.contact.watched > 0 => parts.push("live".to_owned()),
                 [] => {}
@@ -71,7 +67,10 @@ impl Foot {
 
 fn silent(lost: &Lost) -> String {
     let since = since(lost.since);
-    format!("the API server does not answer{since}: {}; the answer is as of then; trying again", lost.why)
+    format!(
+        "the API server does not answer{since}: {}; the answer is as of then; trying again",
+        lost.why
+    )
 }
 
 fn since(time: Option<Timestamp>) -> String {
@@ -80,12 +79,11 @@ fn since(time: Option<Timestamp>) -> String {
 
 fn reconnecting(behind: &[Behind]) -> String {
     let oldest = behind.iter().min_by_key(|behind| behind.since);
-    let names: BTreeSet<&str> = behind.iter().map(|behind| behind.resource.plural()).collect();
-    let names: Vec<&str> = names.into_iter().collect();
+    let resources: Vec<ResourceKind> = behind.iter().map(|behind| behind.resource).collect();
     oldest.map_or_else(String::new, |oldest| {
         format!(
             "reconnecting {}{}: {}",
-            names.join(", "),
+            names(&resources).join(", "),
             since(oldest.since),
             oldest.why
         )
@@ -177,7 +175,6 @@ mod tests {
     fn foot(contact: Contact) -> Foot {
         Foot {
             contact,
-            now: Some("2026-01-02T03:12:50Z".parse().unwrap()),
             until: None,
             traced: Traced::Settled,
             notes: Vec::new(),
@@ -185,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_foot_says_when_and_how() {
+    fn the_foot_says_how_the_answer_is_kept_up_to_date() {
         let live = foot(Contact {
             watched: 11,
             polled: vec![ResourceKind::Pod, ResourceKind::Node],
@@ -195,7 +192,7 @@ mod tests {
             live.lines(Marks::Unicode),
             [
                 "",
-                "as of 2026-01-02T03:12:50Z · live · nodes, pods listed every 5 s (no right to watch) · Ctrl-C ends"
+                "live · nodes, pods listed every 5 s (no right to watch) · Ctrl-C ends"
             ]
         );
         assert!(live.last_lines().is_empty());
@@ -266,7 +263,11 @@ mod tests {
             }),
             ..Contact::default()
         });
-        for line in hostile.lines(Marks::Unicode).iter().chain(&hostile.last_lines()) {
+        for line in hostile
+            .lines(Marks::Unicode)
+            .iter()
+            .chain(&hostile.last_lines())
+        {
             assert!(!line.contains('\u{1b}'), "{line:?}");
         }
     }

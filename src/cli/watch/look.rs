@@ -183,13 +183,16 @@ impl<'s> Looker<'s> {
             })
         };
         let logs = read.logs.iter();
-        capture
-            .logs
-            .extend(logs.filter(|log| is_wanted(&log.namespace, &log.pod)).cloned());
+        capture.logs.extend(
+            logs.filter(|log| is_wanted(&log.namespace, &log.pod))
+                .cloned(),
+        );
         let pages = read.metrics.iter();
-        capture
-            .metrics
-            .extend(pages.filter(|page| is_wanted(&page.namespace, &page.pod)).cloned());
+        capture.metrics.extend(
+            pages
+                .filter(|page| is_wanted(&page.namespace, &page.pod))
+                .cloned(),
+        );
         capture.problems.extend(read.problems.iter().cloned());
     }
 }

@@ -305,7 +305,6 @@ impl Session<'_, '_, '_> {
     fn foot(&self) -> Foot {
         Foot {
             contact: self.following.contact(),
-            now: self.following.now(),
             until: self.until,
             traced: self.looker.traced(),
             notes: self.notes.borrow().clone(),

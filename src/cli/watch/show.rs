@@ -152,7 +152,8 @@ impl Show {
         self.answer = Some(answer);
         if let Some(printed) = &self.printed {
             let is_same_but_older = timeless(&text) == timeless(&printed.text);
-            let has_news = printed.facts.changes != facts.changes || printed.facts.traces != facts.traces;
+            let has_news =
+                printed.facts.changes != facts.changes || printed.facts.traces != facts.traces;
             let is_old = is_same_but_older
                 && (!has_news
                     || match then(printed.facts.now) {
@@ -212,8 +213,13 @@ fn way(
         (Shown::Each, OutputFormat::Json) => Way::JsonLines,
         (Shown::Each, OutputFormat::Yaml) => Way::YamlDocuments,
         (Shown::Each, OutputFormat::Name) => Way::Plain,
+        // For a file or a chat, and not for a window.
+        (Shown::Each, OutputFormat::Markdown) => Way::Frames,
         (Shown::Each, OutputFormat::Table | OutputFormat::Wide) => {
-            let is_dumb = environment.term.as_deref().is_none_or(|term| term == "dumb");
+            let is_dumb = environment
+                .term
+                .as_deref()
+                .is_none_or(|term| term == "dumb");
             // Consoles of Windows set no $TERM and know the sequences all the same.
             let knows_sequences = cfg!(windows) || !is_dumb;
             if environment.stdout_is_terminal && knows_sequences && window.is_some() {
@@ -344,7 +350,10 @@ mod tests {
 
     #[test]
     fn documents_are_lines_in_json_and_marked_off_in_yaml() {
-        let out = printed(Way::JsonLines, &[(1, "{\n  \"a\": 1\n}\n", ""), (2, "{\n  \"b\": 1\n}\n", "")]);
+        let out = printed(
+            Way::JsonLines,
+            &[(1, "{\n  \"a\": 1\n}\n", ""), (2, "{\n  \"b\": 1\n}\n", "")],
+        );
         assert_eq!(out, "{\"a\":1}\n{\"b\":1}\n");
         let out = printed(Way::YamlDocuments, &[(1, "a: 1\n", ""), (2, "b: 1\n", "")]);
         assert_eq!(out, "---\na: 1\n---\nb: 1\n");

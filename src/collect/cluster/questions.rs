@@ -135,9 +135,7 @@ impl Named {
                     .filter(|(kind, _)| *kind == TaskKind::DataUpload)
                     .map(|(_, json)| json),
             ),
-            restoring: Restoring::of_tasks(
-                tasks.filter(|(kind, _)| RESTORE_TASKS.contains(kind)),
-            ),
+            restoring: Restoring::of_tasks(tasks.filter(|(kind, _)| RESTORE_TASKS.contains(kind))),
         }
     }
 }

@@ -269,7 +269,12 @@ impl Following<'_> {
         let elsewhere = self.elsewhere.borrow();
         let before = texts.len();
         texts.extend(elsewhere.texts.iter().cloned());
-        listings.extend(elsewhere.listings.iter().map(|listing| moved(listing, before)));
+        listings.extend(
+            elsewhere
+                .listings
+                .iter()
+                .map(|listing| moved(listing, before)),
+        );
         Capture {
             manifest: self.manifest(),
             texts,
@@ -343,7 +348,8 @@ impl Following<'_> {
     }
 
     fn publish(&self) {
-        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+        self.changes
+            .send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Publishes that a list changed, once what its tasks name elsewhere is known as well.
@@ -481,7 +487,9 @@ impl Following<'_> {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(16));
         let pause = match lasting {
             Lasting::Yes => self.pace.longest_pause,
-            Lasting::No => (self.pace.first_pause.saturating_mul(doubled)).min(self.pace.longest_pause),
+            Lasting::No => {
+                (self.pace.first_pause.saturating_mul(doubled)).min(self.pace.longest_pause)
+            }
         };
         let mut rounds = self.round.subscribe();
         tokio::select! {
@@ -589,19 +597,21 @@ impl Following<'_> {
     /// Returns what the tasks name outside Velero's namespace.
     fn named(&self) -> Named {
         let stores: Vec<_> = self.feeds.iter().map(|feed| feed.store.borrow()).collect();
-        let tasks = stores.iter().filter_map(|store| match store.question.resource {
-            ResourceKind::Task(kind) => Some((kind, store)),
-            ResourceKind::Backup
-            | ResourceKind::Restore
-            | ResourceKind::Pod
-            | ResourceKind::Node
-            | ResourceKind::DaemonSet
-            | ResourceKind::Deployment
-            | ResourceKind::ConfigMap
-            | ResourceKind::PersistentVolumeClaim
-            | ResourceKind::VolumeSnapshot
-            | ResourceKind::Event => None,
-        });
+        let tasks = stores
+            .iter()
+            .filter_map(|store| match store.question.resource {
+                ResourceKind::Task(kind) => Some((kind, store)),
+                ResourceKind::Backup
+                | ResourceKind::Restore
+                | ResourceKind::Pod
+                | ResourceKind::Node
+                | ResourceKind::DaemonSet
+                | ResourceKind::Deployment
+                | ResourceKind::ConfigMap
+                | ResourceKind::PersistentVolumeClaim
+                | ResourceKind::VolumeSnapshot
+                | ResourceKind::Event => None,
+            });
         Named::of_tasks(
             tasks.flat_map(|(kind, store)| store.objects().map(move |json| (kind, json))),
         )
@@ -619,7 +629,8 @@ impl Following<'_> {
         let old = self.elsewhere.replace(elsewhere);
         let new = self.elsewhere.borrow();
         let is_same = old.listings == new.listings
-            && (old.texts.iter().map(|text| &text.body)).eq(new.texts.iter().map(|text| &text.body));
+            && (old.texts.iter().map(|text| &text.body))
+                .eq(new.texts.iter().map(|text| &text.body));
         if is_same { Changed::No } else { Changed::Yes }
     }
 
@@ -691,7 +702,13 @@ impl Following<'_> {
                     failures += 1;
                     self.server_is_silent(why);
                     let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(16));
-                    sleep(self.pace.first_pause.saturating_mul(doubled).min(self.pace.beat)).await;
+                    sleep(
+                        self.pace
+                            .first_pause
+                            .saturating_mul(doubled)
+                            .min(self.pace.beat),
+                    )
+                    .await;
                 }
             }
         }
@@ -752,7 +769,8 @@ impl Following<'_> {
             for feed in &self.feeds {
                 feed.link.borrow_mut().doubt(self.clock.now());
             }
-            self.round.send_modify(|round| *round = round.wrapping_add(1));
+            self.round
+                .send_modify(|round| *round = round.wrapping_add(1));
         }
         self.end_silence();
     }

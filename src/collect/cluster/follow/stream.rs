@@ -259,7 +259,8 @@ mod tests {
 
     #[test]
     fn a_bookmark_moves_the_version_alone() {
-        let line = r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"99"}}}"#;
+        let line =
+            r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"99"}}}"#;
         let change = read(line.as_bytes()).unwrap();
         assert_eq!(change.version(), "99");
         assert!(matches!(change, Change::Bookmark { .. }));

@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod failures;
+mod follow;
 mod interrupts;
 mod namespace;
 mod traces;
