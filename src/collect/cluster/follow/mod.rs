@@ -12,7 +12,10 @@
 //! while is told as a part that may be old, and never as nothing; while the server is silent altogether, the
 //! capture stays that of the last moment at which it answered.
 
+mod beat;
 mod contact;
+mod elsewhere;
+mod keep;
 mod store;
 mod stream;
 
@@ -22,17 +25,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::{join_all, join3};
-use http::Request;
 use jiff::Timestamp;
-use kube::client::Body;
 use tokio::sync::{Mutex, Notify, Semaphore, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::Instant;
 
 pub use contact::{Behind, Contact, Lost};
 
-use super::answer::{Failure, FailureKind, date};
-use super::error::{CollectError, seconds};
-use super::list::{Answer, Depth, Narrowed, list, watch_path};
+use super::error::CollectError;
+use super::list::{Answer, Depth, Narrowed, list};
 use super::namespace::NamespaceChoice;
 use super::questions::{self, Named, ask_named};
 use super::request::MOST_IN_FLIGHT;
@@ -40,10 +40,9 @@ use super::{Cluster, CollectOptions, with_progress};
 use crate::capture::{
     Capture, Listing, Manifest, NowFrom, Outcome, Redacted, ResourceKind, SourceType, Text,
 };
-use crate::collect::kubectl_compat::{Progress, error_text};
+use crate::collect::kubectl_compat::Progress;
 use contact::{Clock, Link};
-use store::{Changed, Store};
-use stream::Watch;
+use store::Store;
 
 /// How fast a following is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,20 +71,8 @@ impl Default for Pace {
     }
 }
 
-/// A watch that ends earlier was cut off by something that will do so again.
-const SHORT_WATCH: Duration = Duration::from_secs(5);
-/// After how many failures of a watch its list is read again: the version may be one that the server, restored
-/// from a backup, has never heard of.
-const MOST_FAILURES: u32 = 3;
-/// The server ends a watch after this long, and a little later for each further list, so that they are not all
-/// taken up again at once.
-const WATCH_SECONDS: u64 = 270;
-/// Between two logins.
-const LOGIN_EACH: Duration = Duration::from_secs(60);
 /// The API server gets at least this many times the duration of a reading as a pause after it.
 const REST: u32 = 4;
-/// Changes come in bursts: they are looked at together.
-const BURST: Duration = Duration::from_millis(50);
 
 /// What is kept of one list.
 struct Feed {
@@ -369,216 +356,6 @@ impl Following<'_> {
         }
     }
 
-    fn set_link(&self, feed: &Feed, link: Link) {
-        let news = !feed.link.borrow().is_like(&link);
-        feed.link.replace(link);
-        if news {
-            self.publish();
-        }
-        self.end_silence();
-    }
-
-    /// Tells that a list is behind; since when, if that is not known yet.
-    fn set_behind(&self, feed: &Feed, failure: &Failure) {
-        let (since, from) = match &*feed.link.borrow() {
-            Link::Behind { since, from, .. } => (*since, *from),
-            Link::Watching | Link::Polling | Link::Refused => (self.now(), Instant::now()),
-        };
-        self.set_link(
-            feed,
-            Link::Behind {
-                since,
-                from,
-                why: failure.message.clone(),
-            },
-        );
-        self.doubt.notify_one();
-    }
-
-    /// Keeps one list up to date.
-    async fn keep(&self, place: usize, feed: &Feed) {
-        let mut failures = 0_u32;
-        let mut polls = Duration::ZERO;
-        loop {
-            let version = feed.store.borrow().version().map(str::to_owned);
-            let Some(version) = version else {
-                // Read at the start, or a moment ago, and not to its end.
-                let failure = feed.store.borrow().failure().cloned();
-                match failure {
-                    Some(failure) => {
-                        self.after_failed_list(feed, &failure);
-                        failures = failures.saturating_add(1);
-                        self.pause(failures, is_lasting(&failure)).await;
-                    }
-                    // A list without a version cannot be watched.
-                    None => {
-                        self.set_link(feed, Link::Polling);
-                        sleep(self.pace.poll.max(polls * REST)).await;
-                    }
-                }
-                polls = self.list(feed).await;
-                continue;
-            };
-            if matches!(&*feed.link.borrow(), Link::Polling) {
-                sleep(self.pace.poll.max(polls * REST)).await;
-                polls = self.list(feed).await;
-                if feed.store.borrow().failure().is_none() {
-                    failures = 0;
-                }
-                continue;
-            }
-            let began = Instant::now();
-            let end = self.watch(place, feed, &version).await;
-            if began.elapsed() > SHORT_WATCH {
-                failures = 0;
-            }
-            match end {
-                // The server is back, and the watch was granted before: whether it is still one is not known.
-                End::Doubted => {}
-                End::Over if began.elapsed() > SHORT_WATCH => {}
-                End::Over => {
-                    failures = failures.saturating_add(1);
-                    self.pause(failures, Lasting::No).await;
-                }
-                End::Failed(failure) => match failure.kind {
-                    FailureKind::Gone => {
-                        feed.store.borrow_mut().expire();
-                        self.list(feed).await;
-                    }
-                    // Lists may be allowed all the same.
-                    FailureKind::Forbidden | FailureKind::NotFound | FailureKind::Rejected => {
-                        self.set_link(feed, Link::Polling);
-                        self.list(feed).await;
-                    }
-                    FailureKind::Unauthorized
-                    | FailureKind::Unavailable
-                    | FailureKind::Malformed
-                    | FailureKind::NotKubernetes
-                    | FailureKind::Timeout
-                    | FailureKind::OutOfTime
-                    | FailureKind::Interrupted
-                    | FailureKind::Unreachable
-                    | FailureKind::Cut
-                    | FailureKind::TooLarge => {
-                        if failure.kind == FailureKind::Unauthorized {
-                            self.log_in_again().await;
-                        }
-                        self.set_behind(feed, &failure);
-                        failures = failures.saturating_add(1);
-                        self.pause(failures, Lasting::No).await;
-                        if failures.is_multiple_of(MOST_FAILURES) {
-                            self.list(feed).await;
-                        }
-                    }
-                },
-            }
-        }
-    }
-
-    fn after_failed_list(&self, feed: &Feed, failure: &Failure) {
-        match is_lasting(failure) {
-            Lasting::Yes => self.set_link(feed, Link::Refused),
-            Lasting::No => self.set_behind(feed, failure),
-        }
-    }
-
-    /// Waits after a failure, but not beyond the moment at which the server is back.
-    async fn pause(&self, failures: u32, lasting: Lasting) {
-        let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(16));
-        let pause = match lasting {
-            Lasting::Yes => self.pace.longest_pause,
-            Lasting::No => {
-                (self.pace.first_pause.saturating_mul(doubled)).min(self.pace.longest_pause)
-            }
-        };
-        let mut rounds = self.round.subscribe();
-        tokio::select! {
-            biased;
-            _ = rounds.changed() => {}
-            () = sleep(pause) => {}
-        }
-    }
-
-    /// Reads a list anew. Returns how long it took.
-    async fn list(&self, feed: &Feed) -> Duration {
-        let Ok(_permit) = self.lists.acquire().await else {
-            return Duration::ZERO;
-        };
-        self.renew_login().await;
-        let began = Instant::now();
-        let cluster = self.cluster();
-        let quiet = |_: &str| {};
-        let asker = cluster.asker(&self.options, &quiet);
-        let question = feed.store.borrow().question.clone();
-        let resource = question.resource;
-        let answer = list(&asker, question, &Narrowed::default(), Depth::Everything).await;
-        self.requests.set(self.requests.get() + asker.sent());
-        self.clock.tell(asker.server_time());
-        feed.store.borrow_mut().take(&answer);
-        match &answer.failure {
-            None => {
-                // Whether it may be watched is known when it was tried.
-                if !matches!(&*feed.link.borrow(), Link::Polling) {
-                    self.set_link(feed, Link::Watching);
-                }
-            }
-            Some(failure) => {
-                if failure.kind == FailureKind::Unauthorized {
-                    self.log_in_again().await;
-                }
-                self.after_failed_list(feed, failure);
-            }
-        }
-        self.publish_change(resource);
-        began.elapsed()
-    }
-
-    /// Follows a list from a version on, until the watch ends.
-    async fn watch(&self, place: usize, feed: &Feed, version: &str) -> End {
-        self.renew_login().await;
-        let mut rounds = self.round.subscribe();
-        let more = u64::try_from(place).unwrap_or_default();
-        let question = feed.store.borrow().question.clone();
-        let resource = question.resource;
-        let path = watch_path(&question, version, WATCH_SECONDS + 10 * more);
-        let cluster = self.cluster();
-        self.requests.set(self.requests.get() + 1);
-        let opened = Watch::open(
-            cluster.client(),
-            &path,
-            self.request_timeout(),
-            self.options.sizes.page_bytes,
-        );
-        let mut watch = match opened.await {
-            Ok(watch) => watch,
-            Err(failure) => return End::Failed(failure),
-        };
-        self.clock.tell(watch.date);
-        self.set_link(feed, Link::Watching);
-        loop {
-            let next = tokio::select! {
-                biased;
-                _ = rounds.changed() => return End::Doubted,
-                next = watch.next() => next,
-            };
-            match next {
-                None => return End::Over,
-                Some(Err(failure)) => return End::Failed(failure),
-                Some(Ok(change)) => {
-                    if feed.store.borrow_mut().apply(change) == Changed::Yes {
-                        self.publish_change(resource);
-                    }
-                    if self.bytes() > self.options.sizes.total_bytes {
-                        return End::Failed(Failure::new(
-                            FailureKind::TooLarge,
-                            "everything together is larger than is read",
-                        ));
-                    }
-                }
-            }
-        }
-    }
-
     fn bytes(&self) -> usize {
         self.feeds
             .iter()
@@ -591,232 +368,6 @@ impl Following<'_> {
             self.options.time_limit
         } else {
             self.options.request_timeout
-        }
-    }
-
-    /// Returns what the tasks name outside Velero's namespace.
-    fn named(&self) -> Named {
-        let stores: Vec<_> = self.feeds.iter().map(|feed| feed.store.borrow()).collect();
-        let tasks = stores
-            .iter()
-            .filter_map(|store| match store.question.resource {
-                ResourceKind::Task(kind) => Some((kind, store)),
-                ResourceKind::Backup
-                | ResourceKind::Restore
-                | ResourceKind::Pod
-                | ResourceKind::Node
-                | ResourceKind::DaemonSet
-                | ResourceKind::Deployment
-                | ResourceKind::ConfigMap
-                | ResourceKind::PersistentVolumeClaim
-                | ResourceKind::VolumeSnapshot
-                | ResourceKind::Event => None,
-            });
-        Named::of_tasks(
-            tasks.flat_map(|(kind, store)| store.objects().map(move |json| (kind, json))),
-        )
-    }
-
-    fn set_elsewhere(&self, named: Named, answers: Vec<Answer>) -> Changed {
-        let mut elsewhere = Elsewhere {
-            named,
-            ..Elsewhere::default()
-        };
-        for answer in answers {
-            let listing = answer.into_listing(&mut elsewhere.texts);
-            elsewhere.listings.push(listing);
-        }
-        let old = self.elsewhere.replace(elsewhere);
-        let new = self.elsewhere.borrow();
-        let is_same = old.listings == new.listings
-            && (old.texts.iter().map(|text| &text.body))
-                .eq(new.texts.iter().map(|text| &text.body));
-        if is_same { Changed::No } else { Changed::Yes }
-    }
-
-    /// Lists what tasks name outside Velero's namespace: at once when they name something else, and every few
-    /// seconds while they name anything.
-    async fn keep_elsewhere(&self) {
-        let mut asked = Instant::now();
-        let mut took = Duration::ZERO;
-        loop {
-            let each = self.pace.poll.max(took * REST);
-            let changed = tokio::select! {
-                biased;
-                () = self.tasks_changed.notified() => Changed::Yes,
-                () = tokio::time::sleep_until(asked + each) => Changed::No,
-            };
-            if changed == Changed::Yes {
-                sleep(BURST).await;
-            }
-            let began = Instant::now();
-            let named = self.named();
-            let is_new = named != self.elsewhere.borrow().named;
-            let is_due = asked.elapsed() >= each && named != Named::default();
-            let mut shown = changed;
-            if is_new || is_due {
-                asked = began;
-                if let Ok(_permit) = self.lists.acquire().await {
-                    self.renew_login().await;
-                    let cluster = self.cluster();
-                    let quiet = |_: &str| {};
-                    let asker = cluster.asker(&self.options, &quiet);
-                    let answers = ask_named(&asker, &self.namespace.namespace, &named).await;
-                    self.requests.set(self.requests.get() + asker.sent());
-                    // A server that says nothing leaves what was known.
-                    if asker.verdict().is_none() {
-                        if self.set_elsewhere(named, answers) == Changed::Yes {
-                            shown = Changed::Yes;
-                        }
-                    } else {
-                        self.doubt.notify_one();
-                    }
-                }
-                took = began.elapsed();
-            } else if asked.elapsed() >= each {
-                asked = began;
-            }
-            if shown == Changed::Yes {
-                self.publish();
-            }
-            // Changes without an end must not keep the machine busy with reading tasks.
-            sleep(began.elapsed().min(self.pace.poll) * REST).await;
-        }
-    }
-
-    /// Asks every few seconds whether the server is there: a connection that is cut off without a word looks like
-    /// one on which nothing changes.
-    async fn beat(&self) {
-        let mut failures = 0_u32;
-        loop {
-            match self.ask_whether_there().await {
-                Ok(()) => {
-                    failures = 0;
-                    self.server_is_back();
-                    tokio::select! {
-                        () = sleep(self.pace.beat) => {}
-                        () = self.doubt.notified() => sleep(BURST).await,
-                    }
-                }
-                Err(why) => {
-                    failures += 1;
-                    self.server_is_silent(why);
-                    let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(16));
-                    sleep(
-                        self.pace
-                            .first_pause
-                            .saturating_mul(doubled)
-                            .min(self.pace.beat),
-                    )
-                    .await;
-                }
-            }
-        }
-    }
-
-    /// Asks for the server's version, which everybody may know, and for its time on the way.
-    async fn ask_whether_there(&self) -> Result<(), String> {
-        self.renew_login().await;
-        let request = Request::get("/version")
-            .body(Body::empty())
-            .map_err(|error| error_text(&error))?;
-        let limit = self.request_timeout().min(self.pace.beat);
-        self.requests.set(self.requests.get() + 1);
-        let cluster = self.cluster();
-        let answer = timeout(limit, cluster.client().send(request)).await;
-        let response = answer
-            .map_err(|_elapsed| format!("no answer within {}", seconds(limit)))?
-            .map_err(|error| error_text(&error))?;
-        let status = response.status();
-        if status == http::StatusCode::UNAUTHORIZED {
-            self.log_in_again().await;
-        }
-        if status.is_server_error() || status.is_redirection() {
-            return Err(format!("HTTP {status}"));
-        }
-        self.clock.tell(date(response.headers()));
-        // The rest of the answer is read, so that the connection can be used again.
-        let read = timeout(limit, response.into_body().collect_bytes()).await;
-        match read {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(error_text(&error)),
-            Err(_elapsed) => Err(format!("no answer within {}", seconds(limit))),
-        }
-    }
-
-    fn server_is_silent(&self, why: String) {
-        let since = match &*self.lost.borrow() {
-            Some(silence) => silence.since,
-            None => self.clock.last_told().or_else(|| self.clock.now()),
-        };
-        self.lost.replace(Some(Silence {
-            since,
-            why,
-            back: None,
-        }));
-        self.publish();
-    }
-
-    fn server_is_back(&self) {
-        let was_silent = match &mut *self.lost.borrow_mut() {
-            Some(silence) if silence.back.is_none() => {
-                silence.back = Some(Instant::now());
-                true
-            }
-            Some(_) | None => false,
-        };
-        if was_silent {
-            for feed in &self.feeds {
-                feed.link.borrow_mut().doubt(self.clock.now());
-            }
-            self.round
-                .send_modify(|round| *round = round.wrapping_add(1));
-        }
-        self.end_silence();
-    }
-
-    /// Ends a silence when the server is back and the lists are up to date again, or late beyond patience.
-    fn end_silence(&self) {
-        let is_over = match &*self.lost.borrow() {
-            Some(Silence {
-                back: Some(back), ..
-            }) => {
-                let any_behind = (self.feeds.iter())
-                    .any(|feed| matches!(&*feed.link.borrow(), Link::Behind { .. }));
-                !any_behind || back.elapsed() > self.pace.grace
-            }
-            Some(Silence { back: None, .. }) | None => false,
-        };
-        if is_over {
-            self.lost.replace(None);
-            self.publish();
-        }
-    }
-
-    /// Logs in again before the credentials expire.
-    async fn renew_login(&self) {
-        let expires = self
-            .clock
-            .now()
-            .is_some_and(|now| self.cluster().needs_login(now));
-        if expires {
-            self.log_in_again().await;
-        }
-    }
-
-    /// Logs in again, if that was not tried a moment ago. Without success the old credentials stay: the server's
-    /// refusal says the rest.
-    async fn log_in_again(&self) {
-        let mut last = self.logged_in.lock().await;
-        if last.is_some_and(|last| last.elapsed() < LOGIN_EACH) {
-            return;
-        }
-        *last = Some(Instant::now());
-        match self.cluster().log_in_again(self.progress).await {
-            Ok(cluster) => {
-                self.cluster.replace(Rc::new(cluster));
-            }
-            Err(error) => (self.progress)(&format!("cannot log in again: {}", error_text(&error))),
         }
     }
 }
@@ -832,40 +383,4 @@ fn moved(listing: &Listing, by: usize) -> Listing {
         item.text += by;
     }
     listing
-}
-
-/// How a watch ended.
-enum End {
-    /// As watches do after a while.
-    Over,
-    /// With a reason.
-    Failed(Failure),
-    /// The server was silent meanwhile: the watch may be dead and not know.
-    Doubted,
-}
-
-/// Whether a failure will be the same in a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lasting {
-    Yes,
-    No,
-}
-
-fn is_lasting(failure: &Failure) -> Lasting {
-    match failure.kind {
-        FailureKind::Forbidden
-        | FailureKind::NotFound
-        | FailureKind::Rejected
-        | FailureKind::TooLarge => Lasting::Yes,
-        FailureKind::Gone
-        | FailureKind::Unauthorized
-        | FailureKind::Unavailable
-        | FailureKind::Malformed
-        | FailureKind::NotKubernetes
-        | FailureKind::Timeout
-        | FailureKind::OutOfTime
-        | FailureKind::Interrupted
-        | FailureKind::Unreachable
-        | FailureKind::Cut => Lasting::No,
-    }
 }
