@@ -8,7 +8,7 @@ use super::args::Until;
 use super::look::Traced;
 use crate::capture::ResourceKind;
 use crate::collect::cluster::{Behind, Contact, Lost};
-use crate::render::{Marks, printable};
+use crate::render::Marks;
 
 /// What stands below the answer on a screen.
 pub(super) struct Foot {
@@ -49,19 +49,19 @@ impl Foot {
             Some(until) => format!("until {}, or Ctrl-C", until.as_str()),
             None => "Ctrl-C ends".to_owned(),
         });
-        let mut lines = vec![String::new(), printable(&parts.join(dot))];
-        lines.extend(self.notes.iter().map(|note| printable(note)));
+        let mut lines = vec![String::new(), marks.printable(&parts.join(dot))];
+        lines.extend(self.notes.iter().map(|note| marks.printable(note)));
         lines
     }
 
     /// Returns what stays below the answer at the end: why it is not the present, if it is not.
-    pub(super) fn last_lines(&self) -> Vec<String> {
+    pub(super) fn last_lines(&self, marks: Marks) -> Vec<String> {
         let line = match (&self.contact.lost, self.contact.behind.as_slice()) {
             (Some(lost), _) => silent(lost),
             (None, []) => return Vec::new(),
             (None, behind) => reconnecting(behind),
         };
-        vec![String::new(), printable(&line)]
+        vec![String::new(), marks.printable(&line)]
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
                 "live · nodes, pods listed every 5 s (no right to watch) · Ctrl-C ends"
             ]
         );
-        assert!(live.last_lines().is_empty());
+        assert!(live.last_lines(Marks::Unicode).is_empty());
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
                  then; trying again, until idle, or Ctrl-C"
             ]
         );
-        assert_eq!(silent.last_lines().len(), 2);
+        assert_eq!(silent.last_lines(Marks::Unicode).len(), 2);
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
         for line in hostile
             .lines(Marks::Unicode)
             .iter()
-            .chain(&hostile.last_lines())
+            .chain(&hostile.last_lines(Marks::Unicode))
         {
             assert!(!line.contains('\u{1b}'), "{line:?}");
         }

@@ -116,7 +116,8 @@ impl Show {
         let terminal = terminal(self.output, &TerminalEnvironment::of_process());
         let text = self.text(answer)?;
         let mut lines = foot.lines(terminal.marks);
-        lines.extend(answer.warnings.iter().cloned());
+        let warnings = answer.warnings.iter();
+        lines.extend(warnings.map(|warning| terminal.marks.printable(warning)));
         let size = window();
         let mut drawn = String::new();
         let window = size.unwrap_or(Window {
@@ -185,7 +186,13 @@ impl Show {
             return Ok(());
         };
         match self.way {
-            Way::Screen => write(ui, &last_frame(&self.text(answer)?, &foot.last_lines())),
+            Way::Screen => {
+                let marks = terminal(self.output, &TerminalEnvironment::of_process()).marks;
+                write(
+                    ui,
+                    &last_frame(&self.text(answer)?, &foot.last_lines(marks)),
+                )
+            }
             Way::Last => {
                 let text = self.text(answer)?;
                 write(ui, &text)
