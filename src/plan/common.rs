@@ -12,7 +12,9 @@ use super::trail::{EVENT_NUDGE, EVENT_RESTART, restarted};
 use super::{FollowUps, Intent, Known, Override, Wishes};
 use crate::diagnose::near::nearest;
 use crate::diagnose::{Finding, FindingId, paste};
-use crate::snapshot::{Mark, MarkKind, Pod, SourceType};
+use crate::snapshot::{
+    Coverage, GapReason, Mark, MarkKind, Pod, ResourceKind, Snapshot, SourceType,
+};
 use crate::velero::{ObjectRef, TaskRef};
 
 /// How many seconds an Event and an annotation of one action may be apart.
@@ -70,6 +72,23 @@ impl<'a, 's> Known<'a, 's> {
         }
         let chosen: BTreeSet<&String> = names.iter().collect();
         Ok(chosen.into_iter().cloned().collect())
+    }
+}
+
+/// Returns why a resource of Velero's namespace was not read whole, if so: what is missing then is not known to
+/// be gone. A kind that the cluster does not know, and what files do not hold, is none of that.
+pub(super) fn not_whole(snapshot: &Snapshot, resource: ResourceKind) -> Option<GapReason> {
+    match snapshot.coverage_of(resource, &snapshot.namespace) {
+        Coverage::Listed | Coverage::Present => None,
+        Coverage::Partial => Some(GapReason::Partial),
+        Coverage::Unreadable(reason) => match reason {
+            GapReason::NotInInput | GapReason::NotFound => None,
+            GapReason::Forbidden
+            | GapReason::Malformed
+            | GapReason::Partial
+            | GapReason::Timeout
+            | GapReason::Unsupported => Some(reason),
+        },
     }
 }
 

@@ -8,7 +8,7 @@ mod next;
 mod restart;
 mod tasks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Expectation, Expected, Plan, PlanAction};
 use super::observe::{Ending, Observation, Observations, StepResult, StepSeen};
@@ -36,12 +36,30 @@ pub fn judge(plan: &Plan, observations: &Observations) -> Outcome {
         steps: observations.steps.clone(),
         nodes,
         tasks,
-        warnings: observations.warnings.clone(),
+        warnings: warnings(observations),
         next: Vec::new(),
     };
     outcome.summary = summary(&outcome);
     outcome.next = next::commands(plan, &outcome);
     outcome
+}
+
+/// What the user should know: what was told while it went on, and what the readings lacked.
+fn warnings(observations: &Observations) -> Vec<String> {
+    let mut warnings = observations.warnings.clone();
+    let mut lacking: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    for unread in observations.looks.iter().flat_map(|look| &look.unread) {
+        let (times, why) = lacking.entry(unread.resource).or_default();
+        *times += 1;
+        *why = unread.why();
+    }
+    let all = observations.looks.len();
+    warnings.extend(
+        lacking
+            .into_values()
+            .map(|(times, why)| format!("{why} in {times} of {all} readings after the step")),
+    );
+    warnings
 }
 
 /// Whether a step is part of the action itself, or of the trail alone.
@@ -188,7 +206,15 @@ fn nodes_in_words(nodes: &[NodeOutcome]) -> String {
     }
     for node in nodes {
         if let NodeResult::NotRecovered(stage) = node.result {
-            words.push(format!("{} did not recover: {}", node.node, lacks(stage)));
+            let lacks = match &node.unseen {
+                Some(why) => format!("{}: {why}", not_known(stage)),
+                None => lacks(stage).to_owned(),
+            };
+            let verdict = match node.unseen {
+                Some(_) => "is not known to have recovered",
+                None => "did not recover",
+            };
+            words.push(format!("{} {verdict}: {lacks}", node.node));
         }
     }
     let not_tried = of(|result| *result == NodeResult::NotTried);
@@ -212,12 +238,31 @@ const fn lacks(stage: RestartStage) -> &'static str {
     }
 }
 
+/// What is not known after a stage, where nothing could be seen any more.
+const fn not_known(stage: RestartStage) -> &'static str {
+    match stage {
+        RestartStage::Planned => "whether its node-agent pod was deleted is not known",
+        RestartStage::Deleted => {
+            "its node-agent pod was to be deleted, and whether it is gone is not known"
+        }
+        RestartStage::Gone => "whether a new node-agent pod was made is not known",
+        RestartStage::Replaced => "whether the new node-agent pod is ready is not known",
+        RestartStage::Ready => "whether the new node-agent has started is not known",
+        RestartStage::Started => "whether what ran before is taken up again is not known",
+        RestartStage::Resumed => "whether what was stuck moves is not known",
+        RestartStage::Moving => "whether everything that was expected happened is not known",
+    }
+}
+
 fn tasks_in_words(tasks: &[TaskOutcome]) -> String {
     let canceling: Vec<&TaskRef> = tasks
         .iter()
         .filter(|task| task.is_canceling())
         .map(|task| &task.task)
         .collect();
+    let (unseen, seen): (Vec<&TaskOutcome>, Vec<&TaskOutcome>) = tasks
+        .iter()
+        .partition(|task| task.result == TaskResult::Unknown && task.after.is_none());
     let words = [
         (TaskResult::Moved, "moved"),
         (TaskResult::Ended, "ended"),
@@ -244,7 +289,7 @@ fn tasks_in_words(tasks: &[TaskOutcome]) -> String {
     let parts: Vec<String> = words
         .iter()
         .filter_map(|(result, what)| {
-            let of: Vec<&TaskRef> = tasks
+            let of: Vec<&TaskRef> = seen
                 .iter()
                 .filter(|task| task.result == *result && !task.is_canceling())
                 .map(|task| &task.task)
@@ -257,6 +302,18 @@ fn tasks_in_words(tasks: &[TaskOutcome]) -> String {
                 super::common::named(canceling.iter().copied())
             )
         }))
+        .chain(unseen_in_words(&unseen))
         .collect();
     parts.join("; ")
+}
+
+/// What is said of tasks of which nothing was seen: why, and never that they are as before.
+fn unseen_in_words(tasks: &[&TaskOutcome]) -> Option<String> {
+    let first = tasks.first()?;
+    let why = first
+        .evidence
+        .as_deref()
+        .unwrap_or("nothing was seen after the step");
+    let named = super::common::named(tasks.iter().map(|task| &task.task));
+    Some(format!("what came of {named} is not known: {why}"))
 }

@@ -28,7 +28,7 @@ pub use model::{
 pub use nudge::plan_nudge;
 pub use observe::{
     AgentSeen, Ending, Look, NodeSeen, Observation, Observations, Reached, StepResult, StepSeen,
-    TaskSeen, TaskState, Works, observe,
+    TaskSeen, TaskState, Unread, Works, observe,
 };
 pub use outcome::{
     Achieved, NextCommand, NodeOutcome, NodeResult, Outcome, RestartStage, StageSeen, TaskOutcome,

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::common::not_whole;
 use super::model::Plan;
 use crate::replay::Replay;
 use crate::snapshot::log_line::LogLine;
 use crate::snapshot::{
     ContainerState, Coverage, GapReason, NodeAgent, Previous, ResourceKind, Snapshot, log_evidence,
 };
-use crate::velero::{Phase, TaskRef};
+use crate::velero::{Phase, TaskKind, TaskRef};
 
 /// Everything that was seen while a plan was carried out, in the order in which it was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +122,48 @@ pub struct Observation {
     pub tasks: Vec<TaskSeen>,
     /// The nodes of the plan, by name.
     pub nodes: Vec<NodeSeen>,
+    /// Of pods and tasks, what this reading lacks: what is not in it is not known to be gone.
+    pub unread: Vec<Unread>,
+}
+
+/// A resource that a reading could not list, or not whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Its plural name.
+    pub resource: &'static str,
+    /// Why.
+    pub reason: GapReason,
+    /// In the words of the API server; empty where it had none.
+    pub message: String,
+}
+
+impl Unread {
+    /// Returns why, in words.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let words = if self.message.is_empty() {
+            self.reason.as_str()
+        } else {
+            self.message.as_str()
+        };
+        format!("{} could not be read ({words})", self.resource)
+    }
+}
+
+impl Observation {
+    /// Returns why the pods of this reading are not all that there are, if so.
+    #[must_use]
+    pub fn pods_unread(&self) -> Option<&Unread> {
+        self.unread
+            .iter()
+            .find(|unread| unread.resource == ResourceKind::Pod.plural())
+    }
+
+    /// Returns whether the holders of slots may be more than this reading shows.
+    #[must_use]
+    pub const fn may_lack_holders(&self) -> bool {
+        !self.unread.is_empty()
+    }
 }
 
 /// One task, as it was seen.
@@ -192,7 +235,8 @@ pub enum Reached {
 pub struct NodeSeen {
     /// Its name.
     pub node: String,
-    /// Its node-agent pods, oldest first: while one is being replaced there may be none or two.
+    /// Its node-agent pods, oldest first: while one is being replaced there may be none or two. Where
+    /// [`Observation::pods_unread`] says something, one that is missing here is not known to be gone.
     pub agents: Vec<AgentSeen>,
     /// The tasks that hold a slot by their status, ordered.
     pub holders: Vec<TaskRef>,
@@ -265,7 +309,28 @@ pub fn observe(
             .iter()
             .map(|node| node_seen(snapshot, replay, &node.node))
             .collect(),
+        unread: unread(snapshot),
     }
+}
+
+/// What a reading lacks of what it should show.
+fn unread(snapshot: &Snapshot) -> Vec<Unread> {
+    let moving = std::iter::once(ResourceKind::Pod).chain(TaskKind::ALL.map(ResourceKind::Task));
+    moving
+        .filter_map(|resource| {
+            let reason = not_whole(snapshot, resource)?;
+            let message = snapshot
+                .gaps
+                .iter()
+                .find(|gap| gap.resource == resource.plural() && gap.reason == reason)
+                .map_or_else(String::new, |gap| gap.message.clone());
+            Some(Unread {
+                resource: resource.plural(),
+                reason,
+                message,
+            })
+        })
+        .collect()
 }
 
 fn state(snapshot: &Snapshot, task: &TaskRef) -> TaskState {
@@ -310,7 +375,11 @@ fn look(
         .filter(|agent| node.is_none() || agent.node() == node)
         .collect();
     if agents.is_empty() {
-        return Look::NotWatched("no node-agent works there".to_owned());
+        let why = match not_whole(snapshot, ResourceKind::Pod) {
+            Some(reason) => format!("the node-agent pods could not be read: {}", reason.as_str()),
+            None => "no node-agent works there".to_owned(),
+        };
+        return Look::NotWatched(why);
     }
     let mut unseen: Option<String> = None;
     for agent in agents {

@@ -65,6 +65,9 @@ pub struct NodeOutcome {
     pub stages: Vec<StageSeen>,
     /// What holds it up, in Kubernetes' or Velero's words.
     pub trouble: Option<String>,
+    /// Why what came after the last stage is not known, where it could not be looked at: nothing may be
+    /// concluded from not having seen it then.
+    pub unseen: Option<String>,
 }
 
 /// A stage of a restart, and when it was reached.

@@ -9,7 +9,7 @@ pub(super) use reasons::first_of;
 use std::collections::BTreeSet;
 
 use super::common::{
-    begin, earlier, listed, named, pod_precondition, pod_ref, refusal, rights, unguarded,
+    begin, earlier, listed, named, not_whole, pod_precondition, pod_ref, refusal, rights, unguarded,
 };
 use super::model::{
     Concern, ConfirmBy, Effect, FollowUp, LeftOut, Plan, PlanAction, Refusal, RefusalCode,
@@ -18,7 +18,7 @@ use super::select::{NotSelected, RestartTargets};
 use super::step::{Step, StepKind};
 use super::{Known, Override, Wishes};
 use crate::replay::{AfterRestart, RestartBill, restart_bill};
-use crate::snapshot::{Coverage, GapReason, MarkKind, Observed, Pod, ResourceKind};
+use crate::snapshot::{MarkKind, Observed, Pod, ResourceKind};
 use crate::velero::{Phase, TaskKind, TaskRef};
 
 /// A restart within so many seconds that did not help is worth a warning.
@@ -230,23 +230,7 @@ fn unread_tasks(known: Known<'_, '_>, plan: &Plan) -> Option<Refusal> {
     }
     let unread: Vec<String> = TaskKind::ALL
         .into_iter()
-        .filter(|kind| {
-            match known
-                .snapshot
-                .coverage_of(ResourceKind::Task(*kind), &known.snapshot.namespace)
-            {
-                Coverage::Listed | Coverage::Present => false,
-                Coverage::Partial => true,
-                Coverage::Unreadable(reason) => match reason {
-                    GapReason::NotInInput | GapReason::NotFound => false,
-                    GapReason::Forbidden
-                    | GapReason::Malformed
-                    | GapReason::Partial
-                    | GapReason::Timeout
-                    | GapReason::Unsupported => true,
-                },
-            }
-        })
+        .filter(|kind| not_whole(known.snapshot, ResourceKind::Task(*kind)).is_some())
         .map(|kind| kind.plural().to_owned())
         .collect();
     (!unread.is_empty()).then(|| {

@@ -3,6 +3,7 @@
 mod judging;
 mod properties;
 mod refusals;
+mod sight;
 mod table;
 
 use serde_json::{Value, json};

@@ -123,6 +123,12 @@ fn after_restart(plan: &Plan, outcome: &Outcome, next: &mut Vec<NextCommand>) {
                 restart_command(&node.node),
                 "restarts the node that was not tried",
             ),
+            // What could not be seen is looked at, before anything is done once more.
+            NodeResult::NotRecovered(_) if node.unseen.is_some() => add(
+                next,
+                pods,
+                "shows whether the pod was deleted, and whether a new one is ready",
+            ),
             NodeResult::NotRecovered(stage) => match stage {
                 RestartStage::Planned => add(
                     next,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::super::model::{Expected, NodePlan, Plan};
-use super::super::observe::{AgentSeen, Observations, StepResult, StepSeen, Works};
+use super::super::observe::{AgentSeen, Ending, Observations, StepResult, StepSeen, Unread, Works};
 use super::super::outcome::{NodeOutcome, NodeResult, RestartStage, StageSeen, TaskOutcome};
 use super::super::step::StepKind;
 use super::{is_met, tasks, until};
@@ -38,6 +38,7 @@ fn of_node(
         result: NodeResult::NotRecovered(RestartStage::Planned),
         stages: Vec::new(),
         trouble,
+        unseen: None,
     };
     let not_tried = || NodeOutcome {
         result: NodeResult::NotTried,
@@ -71,6 +72,7 @@ fn of_node(
         deleted: delete.at,
         stages,
         trouble,
+        unseen: Some("nothing was seen after it".to_owned()),
     };
     for (look, outcomes) in observations.looks.iter().zip(by_look) {
         let Some(seen) = look.nodes.iter().find(|seen| seen.node == node.node) else {
@@ -85,6 +87,10 @@ fn of_node(
                 .all(|expected| is_met(expected, outcomes));
             if all { Met::Yes } else { Met::No }
         };
+        if let Some(unread) = look.pods_unread() {
+            walk.blind(unread);
+            continue;
+        }
         walk.look(
             look.at,
             &seen.agents,
@@ -101,8 +107,19 @@ fn of_node(
     } else {
         NodeResult::NotRecovered(reached)
     };
+    let lost = match &observations.ending {
+        Ending::ServerLost(_) => observations
+            .looks
+            .last()
+            .map(|look| format!("nothing was seen after {}", look.at)),
+        Ending::Decided | Ending::TimeLimit | Ending::Interrupted => None,
+    };
     NodeOutcome {
         node: node.node.clone(),
+        unseen: walk
+            .unseen
+            .or(lost)
+            .filter(|_| result != NodeResult::Recovered),
         trouble: walk.trouble.filter(|_| result != NodeResult::Recovered),
         result,
         stages: walk.stages,
@@ -122,13 +139,24 @@ struct Walk<'w> {
     deleted: Timestamp,
     stages: Vec<StageSeen>,
     trouble: Option<String>,
+    unseen: Option<String>,
 }
 
 impl Walk<'_> {
+    /// A look that could not see the pods: none is known to be gone, none to be missing, and whose bytes a
+    /// task has done is not known either.
+    fn blind(&mut self, unread: &Unread) {
+        self.unseen = Some(unread.why());
+    }
+
     fn look(&mut self, at: Timestamp, agents: &[AgentSeen], resumed: Met, moving: Met) {
+        self.unseen = None;
         if let Some(old) = agents.iter().find(|agent| agent.uid == self.old) {
             self.trouble = Some(match old.works {
                 Works::Terminating => {
+                    self.reach(RestartStage::Deleted, at, || {
+                        "the old pod is being deleted".to_owned()
+                    });
                     format!("pod {} is being deleted, and still there", old.pod)
                 }
                 Works::Yes | Works::NotYet => format!("pod {} is still there", old.pod),

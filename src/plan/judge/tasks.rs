@@ -51,6 +51,13 @@ pub(super) fn all(
                         what,
                         touched,
                         node,
+                        holders: last.map_or(Holders::MayBeMore, |look| {
+                            if look.may_lack_holders() {
+                                Holders::MayBeMore
+                            } else {
+                                Holders::All
+                            }
+                        }),
                     };
                     case.result(seen)
                 }
@@ -78,10 +85,12 @@ fn bytes_after_old(plan: &Plan, looks: &[Observation], effect: &TaskEffect) -> O
     let node = plan.node(effect.node.as_deref()?)?;
     let old = node.agent.as_ref()?.uid.as_str();
     let first = looks.iter().find(|look| {
-        look.nodes
-            .iter()
-            .find(|seen| seen.node == node.node)
-            .is_some_and(|seen| seen.agents.iter().all(|agent| agent.uid != old))
+        look.pods_unread().is_none()
+            && look
+                .nodes
+                .iter()
+                .find(|seen| seen.node == node.node)
+                .is_some_and(|seen| seen.agents.iter().all(|agent| agent.uid != old))
     })?;
     let seen = first.tasks.iter().find(|seen| seen.task == effect.task)?;
     match &seen.state {
@@ -110,6 +119,14 @@ struct Case<'c> {
     what: Option<Expected>,
     touched: Option<Timestamp>,
     node: Option<&'c NodeSeen>,
+    holders: Holders,
+}
+
+/// Whether a reading shows every task that holds a slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holders {
+    All,
+    MayBeMore,
 }
 
 impl Case<'_> {
@@ -187,17 +204,18 @@ impl Case<'_> {
                 reached: Reached::Slot,
                 ..
             } => {
-                let result = match self.node.map(|node| (node.holders.len(), node.limit)) {
-                    Some((held, Some(limit))) => {
-                        if i64::try_from(held).unwrap_or(i64::MAX) >= limit {
-                            TaskResult::Queued
-                        } else {
-                            TaskResult::RefusedSlot
-                        }
+                let slots = self.node.map(|node| (node.holders.len(), node.limit));
+                let result = match (slots, self.holders) {
+                    (Some((held, Some(limit))), _)
+                        if i64::try_from(held).unwrap_or(i64::MAX) >= limit =>
+                    {
+                        TaskResult::Queued
                     }
                     // Every limit is at least 1.
-                    Some((0, None)) => TaskResult::RefusedSlot,
-                    Some((_, None)) | None => TaskResult::LookedAt,
+                    (Some((_, Some(_)) | (0, None)), Holders::All) => TaskResult::RefusedSlot,
+                    (Some(_), Holders::MayBeMore) | (Some((_, None)) | None, _) => {
+                        TaskResult::LookedAt
+                    }
                 };
                 (result, Some(line.clone()))
             }

@@ -6,11 +6,11 @@ use super::*;
 use crate::capture::{Cut, LogFile, Previous};
 use crate::velero::{Phase, TaskRef};
 
-fn later(plan: &Plan, seconds: i64) -> Timestamp {
+pub(super) fn later(plan: &Plan, seconds: i64) -> Timestamp {
     plan.taken_at + SignedDuration::from_secs(seconds)
 }
 
-fn done(plan: &Plan) -> Vec<StepSeen> {
+pub(super) fn done(plan: &Plan) -> Vec<StepSeen> {
     plan.steps
         .iter()
         .map(|step| StepSeen {
@@ -21,7 +21,7 @@ fn done(plan: &Plan) -> Vec<StepSeen> {
         .collect()
 }
 
-fn seen(task: &TaskRef, phase: Phase, look: Look) -> TaskSeen {
+pub(super) fn seen(task: &TaskRef, phase: Phase, look: Look) -> TaskSeen {
     TaskSeen {
         task: task.clone(),
         state: TaskState::There {
@@ -34,7 +34,7 @@ fn seen(task: &TaskRef, phase: Phase, look: Look) -> TaskSeen {
     }
 }
 
-fn slots(holders: usize) -> NodeSeen {
+pub(super) fn slots(holders: usize) -> NodeSeen {
     NodeSeen {
         node: "node-a".to_owned(),
         agents: Vec::new(),
@@ -57,6 +57,7 @@ fn after_nudge(phase: Phase, look: Look, holders: usize) -> Outcome {
             at: later(&plan, 60),
             tasks: vec![seen(&plan.targets[0], phase, look)],
             nodes: vec![slots(holders)],
+            unread: Vec::new(),
         }],
         ending: Ending::TimeLimit,
         warnings: Vec::new(),
@@ -140,7 +141,7 @@ fn a_plan_of_which_no_step_was_made_changed_nothing() {
     );
 }
 
-fn agent_seen(plan: &Plan, uid: &str, works: Works) -> AgentSeen {
+pub(super) fn agent_seen(plan: &Plan, uid: &str, works: Works) -> AgentSeen {
     AgentSeen {
         pod: format!("node-agent-{uid}"),
         uid: uid.to_owned(),
@@ -174,6 +175,7 @@ fn after_restart(looks: &[Seen<'_>]) -> Outcome {
                     .collect(),
                 ..slots(0)
             }],
+            unread: Vec::new(),
         })
         .collect();
     judge(
@@ -290,6 +292,7 @@ fn after_resume(looks: &[(i64, Phase, Option<i64>, Look)]) -> Outcome {
                     agents: vec![agent_seen(&plan, "new", Works::Yes)],
                     ..slots(1)
                 }],
+                unread: Vec::new(),
             }
         })
         .collect();
@@ -368,6 +371,7 @@ fn a_cancel_that_only_reaches_canceling_has_not_ended_the_task() {
                         Look::NotWatched("no log".to_owned()),
                     )],
                     nodes: vec![slots(1)],
+                    unread: Vec::new(),
                 }],
                 ending: Ending::TimeLimit,
                 warnings: Vec::new(),
@@ -488,6 +492,7 @@ fn a_follow_up_that_is_left_to_the_user_is_named_and_no_failure() {
                     agents: vec![agent_seen(&plan, "new", Works::Yes)],
                     ..slots(1)
                 }],
+                unread: Vec::new(),
             }],
             ending: Ending::Decided,
             warnings: Vec::new(),
