@@ -101,8 +101,9 @@ fn top(report: &OutcomeReport, terminal: &Terminal) -> Vec<Line> {
         terminal,
     ));
     for Step { at, text, style } in happened(outcome) {
-        let at = at.map_or_else(|| UNKNOWN.to_owned(), time);
-        let first = Line::new(&format!("{at} "), Style::Dim);
+        // What was not seen has no time, and a word in its place would read as one.
+        let at = at.map_or_else(String::new, |at| format!("{} ", time(at)));
+        let first = Line::new(&at, Style::Dim);
         lines.extend(wrap(&first, &text, style, terminal));
     }
     lines
@@ -153,25 +154,35 @@ pub(super) fn happened(outcome: &Outcome) -> Vec<Step> {
 }
 
 fn step(seen: &StepSeen) -> String {
-    let what = match &seen.step.kind {
-        StepKind::AnnotateTask { task, .. } => format!("annotated {task}"),
-        StepKind::AnnotatePod { pod, .. } => format!("annotated {pod}"),
-        StepKind::DeletePod { pod, .. } => format!("deleted {pod}"),
-        StepKind::MarkReplacement { .. } => "marked the new pod".to_owned(),
+    // What did not happen is never told in the past: a reader in haste takes the verb for the deed.
+    let (did, what) = match &seen.step.kind {
+        StepKind::AnnotateTask { task, .. } => {
+            (format!("annotated {task}"), format!("annotate {task}"))
+        }
+        StepKind::AnnotatePod { pod, .. } => {
+            (format!("annotated {pod}"), format!("annotate {pod}"))
+        }
+        StepKind::DeletePod { pod, .. } => (format!("deleted {pod}"), format!("delete {pod}")),
+        StepKind::MarkReplacement { .. } => (
+            "marked the new pod".to_owned(),
+            "mark the new pod".to_owned(),
+        ),
     };
     let message = seen
         .result
         .message()
         .map_or_else(String::new, |message| format!(": {message}"));
     match &seen.result {
-        StepResult::Done => what,
-        StepResult::DryRun => format!("not done, a dry run: {what}"),
-        StepResult::Changed(_) => format!("left alone, it changed in between: {what}{message}"),
-        StepResult::Gone => format!("not done, it is gone: {what}"),
-        StepResult::Forbidden(_) => format!("not allowed: {what}{message}"),
-        StepResult::Refused(_) => format!("refused by the API server: {what}{message}"),
-        StepResult::Unknown(_) => format!("not known whether it was done: {what}{message}"),
-        StepResult::NotTried => format!("not tried: {what}"),
+        StepResult::Done => did,
+        StepResult::DryRun => format!("{what}: not done, a dry run"),
+        StepResult::Changed(_) => {
+            format!("{what}: left alone, it changed in between{message}")
+        }
+        StepResult::Gone => format!("{what}: not done, it is gone"),
+        StepResult::Forbidden(_) => format!("{what}: not allowed{message}"),
+        StepResult::Refused(_) => format!("{what}: refused by the API server{message}"),
+        StepResult::Unknown(_) => format!("{what}: not known whether it was done{message}"),
+        StepResult::NotTried => format!("{what}: not tried"),
     }
 }
 

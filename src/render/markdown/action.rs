@@ -155,8 +155,8 @@ pub(in crate::render) fn outcome(out: &mut dyn Write, report: &OutcomeReport) ->
     page.title(&Inline::words(&outcome.summary));
     context(&mut page, &report.head);
     page.list(happened(outcome).into_iter().map(|Step { at, text, .. }| {
-        let at = at.map_or_else(|| Inline::own("unknown"), |at| Inline::words(&time(at)));
-        at.and(" ").then(Inline::words(&text))
+        let at = at.map_or_else(Inline::default, |at| Inline::words(&time(at)).and(" "));
+        at.then(Inline::words(&text))
     }));
     page.table(&TASKS, outcome.tasks.iter().map(task_row));
     let mut notes = Vec::new();
