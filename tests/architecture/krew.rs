@@ -31,6 +31,16 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// Returns the addresses of all archives that the manifest names.
+pub(crate) fn archives() -> Vec<String> {
+    let manifest = manifest();
+    let platforms = manifest["spec"]["platforms"].as_array().expect("platforms");
+    platforms
+        .iter()
+        .map(|platform| text(platform, "/uri").to_owned())
+        .collect()
+}
+
 /// Returns every rule that the manifest breaks.
 fn broken_rules(manifest: &Value) -> Vec<String> {
     let mut broken = Vec::new();

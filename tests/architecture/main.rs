@@ -16,6 +16,7 @@
 mod compatibility;
 mod imports;
 mod krew;
+mod package;
 mod repository;
 mod table;
 

@@ -46,8 +46,17 @@ fn empty_member() -> Vec<u8> {
         .expect("memory does not fail")
 }
 
+/// kubectl itself is asked, as a shell does.
+#[track_caller]
+fn assert_completes(home: &Home) {
+    let completed = home
+        .kubectl(["__complete", "velero-slots", "diag"])
+        .succeeded();
+    assert!(completed.stdout.starts_with("diagnose\t"), "{completed:?}");
+}
+
 #[test]
-fn krew_upgrades_the_plugin_through_an_own_index() {
+fn krew_upgrades_the_plugin_and_its_completion_through_an_own_index() {
     let home = Home::new();
     let served = home.path("served");
     std::fs::create_dir(&served).expect("a folder");
@@ -64,6 +73,10 @@ fn krew_upgrades_the_plugin_through_an_own_index() {
     let first = std::fs::read_link(home.link()).expect("a link");
     assert!(first.display().to_string().contains("v0.9.1"), "{first:?}");
 
+    home.kubectl(["velero-slots", "completion", "kubectl", "--install"])
+        .succeeded();
+    assert_completes(&home);
+
     publish(&served, &server.url(), "v0.9.2", &empty_member());
     home.kubectl(["krew", "update"]).succeeded();
     home.kubectl(["krew", "upgrade", "velero-slots"])
@@ -75,6 +88,8 @@ fn krew_upgrades_the_plugin_through_an_own_index() {
         "{second:?}"
     );
     home.kubectl(["velero-slots", "version"]).succeeded();
+    // The link leads to krew's own, which krew has turned to the new version.
+    assert_completes(&home);
 
     home.kubectl(["krew", "uninstall", "velero-slots"])
         .succeeded();
