@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
+use super::error::Error;
 use crate::render::Format;
 use crate::report::Filters;
 use crate::velero::{TaskKind, parse_go_duration};
@@ -216,6 +218,28 @@ pub(crate) struct OutputArgs {
     pub(crate) no_headers: bool,
 }
 
+impl OutputArgs {
+    /// Refuses the format that only `status` and `diagnose` have, before anything is read.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for it.
+    pub(crate) fn without_metrics(self) -> Result<(), Error> {
+        match self.output {
+            OutputFormat::OpenMetrics => Err(Error::usage(anyhow!(
+                "-o openmetrics is for status and diagnose alone"
+            ))
+            .hint("-o json has all of this answer for a program")),
+            OutputFormat::Table
+            | OutputFormat::Wide
+            | OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::Name
+            | OutputFormat::Markdown => Ok(()),
+        }
+    }
+}
+
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
@@ -232,6 +256,9 @@ pub(crate) enum OutputFormat {
     Name,
     /// Markdown, for an incident channel
     Markdown,
+    /// Metrics, for an alert: status and diagnose
+    #[value(name = "openmetrics")]
+    OpenMetrics,
 }
 
 impl From<OutputFormat> for Format {
@@ -243,6 +270,7 @@ impl From<OutputFormat> for Format {
             OutputFormat::Yaml => Self::Yaml,
             OutputFormat::Name => Self::Name,
             OutputFormat::Markdown => Self::Markdown,
+            OutputFormat::OpenMetrics => Self::OpenMetrics,
         }
     }
 }

@@ -116,7 +116,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -182,7 +182,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -248,7 +248,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -316,7 +316,7 @@ fn help_names_every_command_as_the_user_types_it() {
           --restore <NAME>  Show only tasks of this Restore
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -393,7 +393,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -461,7 +461,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -575,7 +575,7 @@ fn help_names_every_command_as_the_user_types_it() {
               The name to expect in the server's certificate
 
     Output:
-      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown]
+      -o, --output <FORMAT>      The format of the answer [default: table] [possible values: table, wide, json, yaml, name, markdown, openmetrics]
           --color <WHEN>         When to write colours [default: auto] [possible values: auto, always, never]
           --no-headers[=<BOOL>]  Leave the header line of tables out
 
@@ -618,8 +618,7 @@ fn the_version_is_an_answer() {
 
 #[test]
 fn flags_and_formats_of_later_releases_are_refused() {
-    let calls: [&[&str]; 2] = [
-        &["status", "-o", "openmetrics"],
+    let calls: [&[&str]; 1] = [
         &["status", "--fail-on", "never"],
     ];
     for args in calls {
@@ -709,13 +708,35 @@ fn wrong_values_are_usage_errors_that_say_what_is_expected() {
         ),
         (
             &["status", "-o", "xml"],
-            "[possible values: table, wide, json, yaml, name, markdown]",
+            "[possible values: table, wide, json, yaml, name, markdown, openmetrics]",
         ),
     ];
     for (args, expected) in calls {
         let (exit, _, err) = call(args);
         assert_eq!(exit, Exit::Usage, "{args:?}");
         assert!(err.contains(expected), "{err}");
+    }
+}
+
+#[test]
+fn metrics_are_refused_where_there_are_none_before_anything_is_read() {
+    let calls: [&[&str]; 6] = [
+        &["replay"],
+        &["replay", "--simulate"],
+        &["explain", "du/x"],
+        &["explain", "slot-queue"],
+        &["nudge", "du/x"],
+        &["restart", "--node", "a"],
+    ];
+    for command in calls {
+        let args = [command, &["-o", "openmetrics", "--from", "/nonexistent"]].concat();
+        let (exit, out, err) = call(&args);
+        assert_eq!(exit, Exit::Usage, "{args:?}");
+        assert_eq!(out, "", "{args:?}");
+        assert!(
+            err.starts_with("error: -o openmetrics is for status and diagnose alone\n"),
+            "{err}"
+        );
     }
 }
 

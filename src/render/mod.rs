@@ -3,7 +3,7 @@
 //! ```text
 //! Report ─┬─► table, wide ─► Screen (cleans every text, adds colour) ─┐
 //!         ├─► name ───────────────────────────────────────────────────┼─► writer
-//!         ├─► markdown (escapes in Inline) ───────────────────────────┤
+//!         ├─► markdown (escapes in Inline), openmetrics ──────────────┤
 //!         └─► json::v1 ─► JSON or YAML (escapes on the way) ──────────┘
 //! ```
 
@@ -25,6 +25,7 @@ mod json;
 mod markdown;
 mod marks;
 mod name;
+mod openmetrics;
 mod outcome;
 mod plan;
 mod replay;
@@ -52,6 +53,8 @@ pub enum Format {
     Name,
     /// Markdown, for an incident channel.
     Markdown,
+    /// OpenMetrics, of `status` and `diagnose` alone.
+    OpenMetrics,
 }
 
 /// What the writer at the other end can show.
@@ -136,6 +139,7 @@ pub fn status(
         Format::Yaml => json::write_yaml(out, &json::v1::Status::from(report)),
         Format::Name => name::status(out, report),
         Format::Markdown => markdown::status(out, report),
+        Format::OpenMetrics => openmetrics::status(out, report),
     }
 }
 
@@ -157,6 +161,7 @@ pub fn diagnosis(
         Format::Yaml => json::write_yaml(out, &json::v1::Diagnosis::from(report)),
         Format::Name => name::diagnosis(out, report),
         Format::Markdown => markdown::diagnosis(out, report),
+        Format::OpenMetrics => openmetrics::diagnosis(out, report),
     }
 }
 
@@ -164,7 +169,7 @@ pub fn diagnosis(
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn replay(
     out: &mut dyn Write,
     report: &ReplayReport,
@@ -178,6 +183,7 @@ pub fn replay(
         Format::Yaml => json::write_yaml(out, &json::v1::Replay::from(report)),
         Format::Name => name::replay(out, report),
         Format::Markdown => markdown::replay(out, report),
+        Format::OpenMetrics => no_metrics(),
     }
 }
 
@@ -185,7 +191,7 @@ pub fn replay(
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn explanation(
     out: &mut dyn Write,
     report: &ExplanationReport,
@@ -199,6 +205,7 @@ pub fn explanation(
         Format::Yaml => json::write_yaml(out, &json::explanation::Explanation::from(report)),
         Format::Name => name::explanation(out, report),
         Format::Markdown => markdown::explanation(out, report),
+        Format::OpenMetrics => no_metrics(),
     }
 }
 
@@ -206,13 +213,14 @@ pub fn explanation(
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn runbook(out: &mut dyn Write, page: &Runbook, format: Format) -> io::Result<()> {
     match format {
         Format::Table | Format::Wide | Format::Markdown => explain::runbook(out, page),
         Format::Json => json::write_json(out, &json::explanation::RunbookPage::from(page)),
         Format::Yaml => json::write_yaml(out, &json::explanation::RunbookPage::from(page)),
         Format::Name => writeln!(out, "{}", page.id.as_str()),
+        Format::OpenMetrics => no_metrics(),
     }
 }
 
@@ -229,7 +237,7 @@ pub fn auth(out: &mut dyn Write, report: &AuthReport, terminal: &Terminal) -> io
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn simulation(
     out: &mut dyn Write,
     report: &SimulationReport,
@@ -243,6 +251,7 @@ pub fn simulation(
         Format::Yaml => json::write_yaml(out, &json::simulation::Simulation::from(report)),
         Format::Name => name::simulation(out, report),
         Format::Markdown => markdown::simulation(out, report),
+        Format::OpenMetrics => no_metrics(),
     }
 }
 
@@ -250,7 +259,7 @@ pub fn simulation(
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn plan(
     out: &mut dyn Write,
     report: &PlanReport,
@@ -264,6 +273,7 @@ pub fn plan(
         Format::Yaml => json::write_yaml(out, &json::action::Plan::from(report)),
         Format::Name => name::plan(out, &report.plan),
         Format::Markdown => markdown::plan(out, report),
+        Format::OpenMetrics => no_metrics(),
     }
 }
 
@@ -271,7 +281,7 @@ pub fn plan(
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn outcome(
     out: &mut dyn Write,
     report: &OutcomeReport,
@@ -285,6 +295,7 @@ pub fn outcome(
         Format::Yaml => json::write_yaml(out, &json::action::Outcome::from(report)),
         Format::Name => name::outcome(out, report),
         Format::Markdown => markdown::outcome(out, report),
+        Format::OpenMetrics => no_metrics(),
     }
 }
 
@@ -292,14 +303,23 @@ pub fn outcome(
 ///
 /// # Errors
 ///
-/// Only those of the writer.
+/// Those of the writer, and `Unsupported` for [`Format::OpenMetrics`].
 pub fn version(out: &mut dyn Write, report: &VersionReport, format: Format) -> io::Result<()> {
     match format {
         Format::Table | Format::Wide | Format::Markdown => replay::version(out, report),
         Format::Json => json::write_json(out, &json::v1::Version::from(report)),
         Format::Yaml => json::write_yaml(out, &json::v1::Version::from(report)),
         Format::Name => writeln!(out, "kubectl-velero-slots/{}", report.client_version),
+        Format::OpenMetrics => no_metrics(),
     }
+}
+
+/// Refuses the format that a document has not; the command line has refused it before.
+fn no_metrics() -> io::Result<()> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "only status and diagnose have metrics",
+    ))
 }
 
 #[cfg(test)]

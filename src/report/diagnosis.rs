@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Filters, Head, Pins};
+use super::{Filters, Head, Pins, StatusReport};
 use crate::diagnose::{Action, Diagnosis, Finding, Severity, Verdict};
 use crate::replay::Replay;
 use crate::snapshot::{Gap, Snapshot};
@@ -23,6 +23,8 @@ pub struct DiagnosisReport {
     pub findings_not_shown: usize,
     /// How many tasks are unfinished, before any filter.
     pub unfinished: usize,
+    /// The answer of `status` beside it; only after [`DiagnosisReport::with_status`].
+    pub status: Option<Box<StatusReport>>,
 }
 
 /// One finding, its times worked out and its commands pinned.
@@ -113,7 +115,15 @@ impl DiagnosisReport {
             findings_not_shown: diagnosis.findings.len().saturating_sub(findings.len()),
             findings,
             unfinished: replay.tasks.len(),
+            status: None,
         }
+    }
+
+    /// Adds the answer of `status`, for the format that tells both at once.
+    #[must_use]
+    pub fn with_status(mut self, status: StatusReport) -> Self {
+        self.status = Some(Box::new(status));
+        self
     }
 
     /// Counts what is shown.

@@ -32,8 +32,8 @@ pub use rights::{AuthReport, Need, RIGHTS, Right, RightRow, RightScope, RoleKind
 pub use runbooks::{Runbook, near_ids, runbook};
 pub use simulation::{SimulationReport, troubles};
 pub use status::{
-    AgentRow, LimitRow, NodeRow, PrepareQueueRow, SlotsRow, StatusReport, TaskCounts, TaskRow,
-    Unassigned, VeleroSeen,
+    AgentRow, LimitRow, NodeRow, PrepareQueueRow, SlotsRow, StatusReport, TaskCount, TaskCounts,
+    TaskRow, Unassigned, VeleroSeen,
 };
 pub use version::VersionReport;
 

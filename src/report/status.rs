@@ -10,7 +10,7 @@ use crate::diagnose::{Diagnosis, Finding, NodeVerdict};
 use crate::replay::{Deadline, LimitSource, NodeReplay, Pool, Replay, Situation, TaskReplay};
 use crate::simulate::Eta;
 use crate::snapshot::{Observed, Progress, Snapshot};
-use crate::velero::{Phase, TaskRef};
+use crate::velero::{Phase, TaskKind, TaskRef};
 
 /// The answer of `status`.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,21 @@ pub struct StatusReport {
     pub nodes_not_shown: usize,
     /// Whether any agent or task was seen at all.
     pub velero_seen: VeleroSeen,
+    /// The unfinished tasks by node, kind and phase, in that order; none of a node that the filters left out.
+    pub task_counts: Vec<TaskCount>,
+}
+
+/// How many unfinished tasks of a kind are in a phase on a node. Tasks of another data mover are not counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskCount {
+    /// The node; `None` while no node has the task.
+    pub node: Option<String>,
+    /// The kind.
+    pub kind: TaskKind,
+    /// The phase, or `other` for one that is not known.
+    pub phase: &'static str,
+    /// How many.
+    pub number: usize,
 }
 
 /// Whether any agent or task was seen at all.
@@ -188,6 +203,7 @@ impl StatusReport {
             ),
             prepare_queue: prepare_queue(replay),
             unassigned: unassigned(replay),
+            task_counts: task_counts(replay, filters),
             nodes_not_shown: replay.nodes.len().saturating_sub(nodes.len()),
             nodes,
             velero_seen: if nothing_seen {
@@ -245,6 +261,38 @@ fn unassigned(replay: &Replay<'_>) -> Unassigned {
         }
     }
     counts
+}
+
+fn task_counts(replay: &Replay<'_>, filters: &Filters) -> Vec<TaskCount> {
+    let mut numbers: BTreeMap<(Option<&str>, TaskKind, &'static str), usize> = BTreeMap::new();
+    for task in ours(replay) {
+        let node = task.node.as_deref();
+        if node.is_none_or(|node| filters.shows_node(node)) {
+            let phase = match task.task.phase {
+                Phase::New => "New",
+                Phase::Accepted => "Accepted",
+                Phase::Prepared => "Prepared",
+                Phase::InProgress => "InProgress",
+                Phase::Canceling => "Canceling",
+                Phase::Canceled => "Canceled",
+                Phase::Completed => "Completed",
+                Phase::Failed => "Failed",
+                Phase::Other(_) => "other",
+            };
+            *numbers
+                .entry((node, task.task.reference.kind, phase))
+                .or_default() += 1;
+        }
+    }
+    numbers
+        .into_iter()
+        .map(|((node, kind, phase), number)| TaskCount {
+            node: node.map(str::to_owned),
+            kind,
+            phase,
+            number,
+        })
+        .collect()
 }
 
 /// Returns the tasks that Velero's own data mover handles.

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::super::answer::{Answer, Reached, warnings};
-use super::super::args::{FilterArgs, OutputArgs, SourceArgs, parse_threshold};
+use super::super::args::{FilterArgs, OutputArgs, OutputFormat, SourceArgs, parse_threshold};
 use super::super::error::Error;
 use super::super::exit::Exit;
 use super::super::source::{self, TraceArgs};
@@ -13,7 +13,7 @@ use crate::collect::cluster::Traces;
 use crate::diagnose::diagnose;
 use crate::render;
 use crate::replay::{ReplayOptions, replay};
-use crate::report::{DiagnosisReport, FailOn, Pins, Verdict, is_idle};
+use crate::report::{DiagnosisReport, FailOn, Pins, StatusReport, Verdict, is_idle};
 use crate::snapshot::Snapshot;
 
 /// Say what is wrong, how sure, on what evidence, and what to type next
@@ -134,6 +134,18 @@ fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
     let diagnosis = diagnose(snapshot, &replayed);
     let filters = args.filters.filters();
     let report = DiagnosisReport::new(snapshot, &replayed, &diagnosis, &filters, pins);
+    // Both answers in one text: two texts with the same metrics cannot be collected side by side.
+    let report = match args.output.output {
+        OutputFormat::OpenMetrics => report.with_status(StatusReport::new(
+            snapshot, &replayed, &diagnosis, &filters, pins,
+        )),
+        OutputFormat::Table
+        | OutputFormat::Wide
+        | OutputFormat::Json
+        | OutputFormat::Yaml
+        | OutputFormat::Name
+        | OutputFormat::Markdown => report,
+    };
     Answer {
         warnings: warnings(&report.head),
         exit: exit(&report, args.fail_on.into()),
@@ -203,6 +215,7 @@ mod tests {
             findings: severities.iter().map(finding).collect(),
             findings_not_shown: 0,
             unfinished: 0,
+            status: None,
         }
     }
 

@@ -61,6 +61,7 @@ pub(crate) struct Args {
 
 /// Answers.
 pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    args.output.without_metrics()?;
     if !args.what.contains('/') {
         return page(args, ui);
     }

@@ -30,6 +30,7 @@ pub(crate) struct Args {
 
 /// Answers.
 pub(crate) fn run(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    args.output.without_metrics()?;
     let read = source::read(&args.source)?;
     let options = ReplayOptions {
         threshold_seconds: args.threshold,

@@ -8,7 +8,9 @@ use super::super::plan::{
     written,
 };
 use super::super::words::{count, time};
-use super::{Inline, Item, PAPER, Page, context, gaps, name_or_none, number_or_unknown, task};
+use super::{
+    Inline, Item, LISTED, PAPER, Page, context, gaps, name_or_none, number_or_unknown, task,
+};
 use crate::report::action::{
     Ending, LeftOut, NodePlan, Plan, PlanAction, Probe, Refusal, TaskEffect, TaskOutcome,
 };
@@ -32,7 +34,15 @@ pub(in crate::render) fn plan(out: &mut dyn Write, report: &PlanReport) -> io::R
     let mut ordered: Vec<&TaskEffect> = plan.effects.iter().collect();
     // What is lost comes first; the order within is the plan's.
     ordered.sort_by_key(|effect| !effect.is_loss());
-    page.table(&EFFECTS, ordered.into_iter().map(effect_row));
+    let losses = plan.losses().count();
+    let (shown, hidden) = ordered.split_at(ordered.len().min(losses.saturating_add(LISTED)));
+    page.table(&EFFECTS, shown.iter().map(|effect| effect_row(effect)));
+    if !hidden.is_empty() {
+        page.paragraph(&Inline::words(&format!(
+            "And {} without a loss.",
+            count(hidden.len(), "other task", "other tasks")
+        )));
+    }
     page.list(notes(plan));
     for left in &plan.left_out {
         let what = match (&left.task, &left.node) {
@@ -53,7 +63,7 @@ pub(in crate::render) fn plan(out: &mut dyn Write, report: &PlanReport) -> io::R
         let steps = plan.steps.iter();
         page.list(
             steps
-                .map(|step| Inline::words(&written(step, Width::Full)))
+                .map(|step| Inline::words(&written(step, Width::Short)))
                 .chain([Inline::words(&events(plan.action))]),
         );
     }

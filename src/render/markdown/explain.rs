@@ -7,7 +7,7 @@ use super::super::eta::eta;
 use super::super::explain::{Detail, competitors, format_progress, overview_text, slots_title};
 use super::super::words::{age, count, time};
 use super::{
-    Inline, Item, LISTED, Page, context, finding, gaps, listed, name_or_none, past, task, until,
+    Inline, Item, LISTED, Page, context, finding, gaps, name_or_none, past, task, until,
     until_or_none,
 };
 use crate::report::{
@@ -241,7 +241,15 @@ fn competes(competing: &Competing) -> Inline {
     if competing.tasks.is_empty() {
         return line.then(Inline::words(&competitors(competing, Detail::Everything)));
     }
-    let names = listed(competing.tasks.iter().map(task));
+    let names = Inline::join(competing.tasks.iter().take(LISTED).map(task), ", ");
+    let hidden = competing
+        .count
+        .saturating_sub(competing.tasks.len().min(LISTED));
+    let more = if hidden > 0 {
+        Inline::words(&format!(" and {hidden} more"))
+    } else {
+        Inline::default()
+    };
     line.then(Inline::words(&count(
         competing.count,
         "other task",
@@ -249,5 +257,6 @@ fn competes(competing: &Competing) -> Inline {
     )))
     .and(": ")
     .then(names)
+    .then(more)
     .and("; Velero keeps no order among them.")
 }

@@ -7,7 +7,7 @@ use super::super::words::count;
 use super::{Inline, PAPER, Page, context, gaps, name_or_none, task, until_or_none};
 use crate::report::{DecisionRow, ReplayReport};
 
-/// Decisions of the table; those that differ from what happens all have a row.
+/// Decisions of the table; those that differ from what happens come first.
 const ROWS: usize = 100;
 
 const COLUMNS: [&str; 9] = [
@@ -30,17 +30,13 @@ pub(in crate::render) fn replay(out: &mut dyn Write, report: &ReplayReport) -> i
     context(&mut page, &report.head);
     let mut ordered: Vec<&DecisionRow> = report.decisions.iter().collect();
     ordered.sort_by_key(|decision| !decision.diverges);
-    let diverging = ordered.iter().filter(|row| row.diverges).count();
-    let shown = ordered.len().min(diverging.max(ROWS));
-    page.table(
-        &COLUMNS,
-        ordered.iter().take(shown).map(|row| cells(row, report)),
-    );
-    let hidden = ordered.len() - shown;
-    if hidden > 0 {
+    let (shown, hidden) = ordered.split_at(ordered.len().min(ROWS));
+    page.table(&COLUMNS, shown.iter().map(|row| cells(row, report)));
+    if !hidden.is_empty() {
+        let differ = hidden.iter().filter(|row| row.diverges).count();
         page.paragraph(&Inline::words(&format!(
-            "And {}, none of which differs from what happens.",
-            count(hidden, "more decision", "more decisions")
+            "And {}, of which {differ} differ from what happens.",
+            count(hidden.len(), "more decision", "more decisions")
         )));
     }
     gaps(&mut page, &report.head);

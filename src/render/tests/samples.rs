@@ -135,6 +135,7 @@ pub(in crate::render) fn status(nodes: Vec<NodeRow>) -> StatusReport {
         nodes,
         nodes_not_shown: 0,
         velero_seen: VeleroSeen::Yes,
+        task_counts: Vec::new(),
     }
 }
 
@@ -206,6 +207,7 @@ pub(in crate::render) fn diagnosis(verdict: Verdict, findings: Vec<FindingRow>) 
         findings,
         findings_not_shown: 0,
         unfinished: 12,
+        status: None,
     }
 }
 

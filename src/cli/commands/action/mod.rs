@@ -79,6 +79,7 @@ struct State {
 
 /// Acts.
 pub(crate) fn run(args: &ActionArgs, goal: &Goal, ui: &mut Ui<'_>) -> Result<Exit, Error> {
+    args.output.without_metrics()?;
     let source = args.source();
     if !source.from.is_empty() {
         return from_files(args, goal, ui);

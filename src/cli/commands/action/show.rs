@@ -48,7 +48,8 @@ impl Shown {
             | OutputFormat::Json
             | OutputFormat::Yaml
             | OutputFormat::Name
-            | OutputFormat::Markdown => Format::Table,
+            | OutputFormat::Markdown
+            | OutputFormat::OpenMetrics => Format::Table,
         };
         let terminal = terminal(args.output, &TerminalEnvironment::of_process());
         let mut screen = Vec::new();
