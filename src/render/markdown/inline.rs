@@ -23,7 +23,7 @@ impl Inline {
 
     /// Writes a text as a code span, with a fence that it does not contain.
     pub(super) fn code(text: &str) -> Self {
-        let text = cut(&printable(text), LONGEST, Marks::Ascii);
+        let text = cut(&printable(text), LONGEST, Marks::Unicode);
         if text.trim().is_empty() {
             return Self::own("(empty)");
         }

@@ -42,7 +42,7 @@ const PAPER: Terminal = Terminal {
     // Some views take a multiple of it.
     width: usize::MAX / 16,
     color: Color::Off,
-    marks: Marks::Ascii,
+    marks: Marks::Unicode,
     headers: Headers::Shown,
     lines: Lines::Whole,
 };
