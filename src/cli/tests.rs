@@ -618,9 +618,7 @@ fn the_version_is_an_answer() {
 
 #[test]
 fn flags_and_formats_of_later_releases_are_refused() {
-    let calls: [&[&str]; 1] = [
-        &["status", "--fail-on", "never"],
-    ];
+    let calls: [&[&str]; 1] = [&["status", "--fail-on", "never"]];
     for args in calls {
         let (exit, out, err) = call(args);
         assert_eq!(exit, Exit::Usage, "{args:?}");

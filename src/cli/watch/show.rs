@@ -219,7 +219,8 @@ fn way(
         (Shown::Last, _) => Way::Last,
         (Shown::Each, OutputFormat::Json) => Way::JsonLines,
         (Shown::Each, OutputFormat::Yaml) => Way::YamlDocuments,
-        (Shown::Each, OutputFormat::Name) => Way::Plain,
+        // The last line of a text of metrics says that it is whole.
+        (Shown::Each, OutputFormat::Name | OutputFormat::OpenMetrics) => Way::Plain,
         // For a file or a chat, and not for a window.
         (Shown::Each, OutputFormat::Markdown) => Way::Frames,
         (Shown::Each, OutputFormat::Table | OutputFormat::Wide) => {
