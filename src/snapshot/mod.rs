@@ -123,6 +123,9 @@ pub struct Snapshot {
     pub taken_at: Timestamp,
     /// Where it comes from.
     pub source: SourceHead,
+    /// The newest time on any object: they were read after it. Logs do not count, and managedFields only where
+    /// "now" is not given.
+    pub newest_object: Option<Timestamp>,
     /// Velero's namespace.
     pub namespace: String,
     /// All tasks of Velero's namespace, final ones included.

@@ -348,6 +348,7 @@ impl Found {
         let server = server.get("velero").or_else(|| server.values().next());
         let mut snapshot = Snapshot {
             taken_at: Timestamp::UNIX_EPOCH,
+            newest_object: None,
             source: SourceHead {
                 source: capture.manifest.source,
                 now_from: NowFrom::NewestObject,
@@ -381,6 +382,7 @@ impl Found {
             gaps: Vec::new(),
         };
         snapshot.server_version = server_version(server, &snapshot, &mut notes);
+        snapshot.newest_object = notes.newest();
         (snapshot.taken_at, snapshot.source.now_from) = now::now(given, &mut notes);
         coverages.gaps(capture, &snapshot, &mut notes);
         if capture.manifest.redacted == Redacted::Yes {

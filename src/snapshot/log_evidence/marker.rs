@@ -18,6 +18,16 @@ pub(super) enum Mark {
     Leaves,
     /// The data path of an entry comes to a stage.
     Stage(EntryStage),
+    /// A task is accepted, or exposed.
+    Accepted,
+    /// A task is made Prepared.
+    Prepared,
+    /// A task was marked Canceled without its callback.
+    Canceled,
+    /// The log of a mover pod follows, line by line.
+    MoverLogBegins,
+    /// The log of a mover pod is over.
+    MoverLogEnds,
     /// A task asks for a slot.
     Tries,
     /// A task that is not for this agent, or for nobody, was looked at.
@@ -53,9 +63,9 @@ pub(super) enum Mark {
 }
 
 use Mark::{
-    Admitted, AtSlot, Begins, ConfigWarning, Diagnosis, Ends, Enters, ForcedCancel, Leaves,
-    NotMarked, PassedOver, PrepareHalts, ProcessStart, ProgressNotWritten, Refused, ResumeFails,
-    Stage, Taken, Tries,
+    Accepted, Admitted, AtSlot, Begins, Canceled, ConfigWarning, Diagnosis, Ends, Enters, ForcedCancel,
+    Leaves, MoverLogBegins, MoverLogEnds, NotMarked, PassedOver, PrepareHalts, Prepared,
+    ProcessStart, ProgressNotWritten, Refused, ResumeFails, Stage, Taken, Tries,
 };
 use TaskKind::{DataDownload, DataUpload, PodVolumeBackup, PodVolumeRestore};
 
@@ -72,12 +82,12 @@ const BEGINNINGS: &[Marker] = &[
     (
         "Data upload is accepted",
         Some(DataUpload),
-        &[Begins(WorkerStep::Exposes)],
+        &[Accepted, Begins(WorkerStep::Exposes)],
     ),
     (
         "Exposing CSI snapshot",
         Some(DataUpload),
-        &[Begins(WorkerStep::WaitsForSnapshot)],
+        &[Accepted, Begins(WorkerStep::WaitsForSnapshot)],
     ),
     (
         "Volumesnapshot is ready",
@@ -89,7 +99,7 @@ const BEGINNINGS: &[Marker] = &[
     (
         "Data download is accepted",
         Some(DataDownload),
-        &[Begins(WorkerStep::WaitsForConsumer)],
+        &[Accepted, Begins(WorkerStep::WaitsForConsumer)],
     ),
     (
         "Target PVC is consumed",
@@ -100,13 +110,13 @@ const BEGINNINGS: &[Marker] = &[
     (
         "Exposing PVB",
         Some(PodVolumeBackup),
-        &[Begins(WorkerStep::Exposes)],
+        &[Accepted, Begins(WorkerStep::Exposes)],
     ),
     ("PVB is exposed", Some(PodVolumeBackup), &[Ends]),
     (
         "Exposing PVR",
         Some(PodVolumeRestore),
-        &[Begins(WorkerStep::Exposes)],
+        &[Accepted, Begins(WorkerStep::Exposes)],
     ),
     ("PVR is exposed", Some(PodVolumeRestore), &[Ends]),
     ("update data upload status to ", Some(DataUpload), &[Ends]),
@@ -117,18 +127,27 @@ const BEGINNINGS: &[Marker] = &[
     ),
     ("update PVB status to ", Some(PodVolumeBackup), &[Ends]),
     ("update PVR status to ", Some(PodVolumeRestore), &[Ends]),
+    // Made Prepared by the pod handler, before the write.
+    ("Preparing dataupload", Some(DataUpload), &[Prepared]),
+    ("Preparing data download", Some(DataDownload), &[Prepared]),
+    ("Preparing PVB", Some(PodVolumeBackup), &[Prepared]),
+    ("Preparing PVR", Some(PodVolumeRestore), &[Prepared]),
+    ("data upload is canceled", Some(DataUpload), &[Canceled]),
+    ("data download is canceled", Some(DataDownload), &[Canceled]),
+    ("PVB is canceled", Some(PodVolumeBackup), &[Canceled]),
+    ("PVR is canceled", Some(PodVolumeRestore), &[Canceled]),
     // Prepared: the 5-second loop.
-    ("Data upload is prepared", Some(DataUpload), &[Tries]),
-    ("Data download is prepared", Some(DataDownload), &[Tries]),
+    ("Data upload is prepared", Some(DataUpload), &[Prepared, Tries]),
+    ("Data download is prepared", Some(DataDownload), &[Prepared, Tries]),
     (
         "PVB is prepared",
         Some(PodVolumeBackup),
-        &[Tries, Begins(WorkerStep::WaitsForPod)],
+        &[Prepared, Tries, Begins(WorkerStep::WaitsForPod)],
     ),
     (
         "PVR is prepared",
         Some(PodVolumeRestore),
-        &[Tries, Begins(WorkerStep::WaitsForPod)],
+        &[Prepared, Tries, Begins(WorkerStep::WaitsForPod)],
     ),
     (
         "Backup pod is in running state in node",
@@ -247,15 +266,16 @@ const BEGINNINGS: &[Marker] = &[
         None,
         &[Stage(EntryStage::CollectingLog)],
     ),
+    ("Redirecting to log file ", None, &[MoverLogBegins]),
     (
         "Completed to collect data mover pod log",
         None,
-        &[Stage(EntryStage::LogCollected)],
+        &[MoverLogEnds, Stage(EntryStage::LogCollected)],
     ),
     (
         "Failed to collect data mover logs",
         None,
-        &[Stage(EntryStage::LogCollected)],
+        &[MoverLogEnds, Stage(EntryStage::LogCollected)],
     ),
     (
         "Calling callback on data path pod termination",

@@ -65,8 +65,9 @@ pub struct LogEvidence {
     pub unmarked: BTreeMap<String, Note>,
     /// What the log says of each task, kept after its entry is gone and after it was let in.
     pub tasks: BTreeMap<String, LoggedTask>,
-    /// Lines that no whole log of one process holds: two that run into each other, and a start of a process that
-    /// is earlier than lines before it, as where logs of several agents were put together.
+    /// Lines that no whole log of one process holds: two that run into each other, one that is much earlier than
+    /// those before it, and a start of a process that is much later than that of the container, as where logs of
+    /// several agents were put together.
     pub torn: usize,
     /// Whether more names occurred than are kept: then a name that is not there proves nothing.
     pub overflow: Overflow,
@@ -77,10 +78,16 @@ pub struct LogEvidence {
 pub struct LoggedTask {
     /// Its kind, where a line tells.
     pub kind: Option<TaskKind>,
+    /// When the agent last accepted it, or exposed it.
+    pub accepted: Option<Timestamp>,
+    /// When it was last made Prepared, or looked at as Prepared; `None` if the change failed.
+    pub prepared: Option<Timestamp>,
     /// When the agent last took it up, for whatever reason.
     pub looked: Option<Timestamp>,
     /// When it was last let in.
     pub admitted: Option<Timestamp>,
+    /// When it was last marked Canceled, which removes no entry (v1.15 on).
+    pub canceled: Option<Timestamp>,
     /// When its entry was last removed; `None` if it is open or was never seen.
     pub left: Option<Timestamp>,
 }

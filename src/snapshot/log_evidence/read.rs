@@ -17,6 +17,14 @@ use crate::snapshot::log_line::LogLine;
 /// container after the process has begun to log, and cuts the time to the second.
 const START_TOLERANCE: SignedDuration = SignedDuration::from_secs(10);
 
+/// How much later than the container its process may write that it starts. A start that is later still is one of
+/// another agent, or of a process that came after the objects were read.
+const START_DELAY: SignedDuration = SignedDuration::from_mins(10);
+
+/// How much earlier than those before it a line of the same process may be: lines of several workers change
+/// places, and a clock that is set back is set back by little.
+const STEP_BACK: SignedDuration = SignedDuration::from_secs(60);
+
 /// Names kept in each map. A node has tens of entries; a log that names more than this is not one, or not sane.
 const MOST_NAMES: usize = 20_000;
 /// Notes and diagnosis lines kept.
@@ -35,6 +43,9 @@ pub fn read(log: &LogFile, started_at: Option<Timestamp>) -> Option<LogEvidence>
             None => Place::InProcess,
         },
         earliest,
+        latest_start: started_at.and_then(|start| start.checked_add(START_DELAY).ok()),
+        newest: None,
+        mover_logs: 0,
         found: LogEvidence::default(),
     };
     for line in log.body.lines() {
@@ -57,7 +68,14 @@ enum Place {
 struct Reader {
     /// Lines before this time are another process's, as long as none of the process was met.
     earliest: Option<Timestamp>,
+    /// A process that starts after this is not the one that the objects show.
+    latest_start: Option<Timestamp>,
     place: Place,
+    /// The latest time of the agent's own lines.
+    newest: Option<Timestamp>,
+    /// How many copies of mover pods' logs have begun and not ended: their lines have the times of the mover pods
+    /// (v1.15.0 on, `pkg/util/logging/log_merge_hook.go`).
+    mover_logs: usize,
     found: LogEvidence,
 }
 
@@ -80,14 +98,20 @@ impl Reader {
                 (line.time, self.found.speaks_to),
                 (Some(start), Some(before)) if start < before
             );
+            let too_late = matches!(
+                (line.time, self.latest_start),
+                (Some(start), Some(latest)) if start > latest
+            );
             self.found = LogEvidence {
                 start: LogStart::Logged,
                 skipped: self.found.skipped,
-                torn: usize::from(goes_back),
+                torn: usize::from(goes_back || too_late),
                 ..LogEvidence::default()
             };
+            self.newest = line.time;
+            self.mover_logs = 0;
         }
-        if runs_into_another(text) {
+        if runs_into_another(text) || self.steps_back(line.time) {
             self.found.torn = self.found.torn.saturating_add(1);
         }
         self.place_line(line.time);
@@ -103,6 +127,24 @@ impl Reader {
         for meaning in meanings {
             self.mark(*meaning, &line, &subject);
         }
+    }
+
+    /// Whether a line is much earlier than those before it, and no mover pod's. What comes after a step is measured
+    /// by the line that made it.
+    fn steps_back(&mut self, time: Option<Timestamp>) -> bool {
+        let Some(time) = time else { return false };
+        let back = self
+            .newest
+            .is_some_and(|newest| newest.duration_since(time) > STEP_BACK);
+        if back && self.mover_logs > 0 {
+            return false;
+        }
+        self.newest = if back {
+            Some(time)
+        } else {
+            self.newest.max(Some(time))
+        };
+        back
     }
 
     /// A log that holds lines of an earlier process without a start line in between (a log put together from
@@ -127,6 +169,7 @@ impl Reader {
 
     /// What was open when lines are left out may have ended in them.
     fn lines_left_out(&mut self) {
+        self.mover_logs = 0;
         let old = std::mem::take(&mut self.found);
         self.found = LogEvidence {
             start: match old.start {
@@ -169,6 +212,17 @@ impl Reader {
             Mark::Enters(how) => self.enters(how, line, subject),
             Mark::Leaves => self.leaves(line, subject),
             Mark::Stage(stage) => self.stage(stage, line, subject),
+            Mark::Accepted => self.task(subject, |task| {
+                task.accepted = line.time.or(task.accepted);
+            }),
+            Mark::Prepared => self.task(subject, |task| {
+                task.prepared = line.time.or(task.prepared);
+            }),
+            Mark::Canceled => self.task(subject, |task| {
+                task.canceled = line.time.or(task.canceled);
+            }),
+            Mark::MoverLogBegins => self.mover_logs = self.mover_logs.saturating_add(1),
+            Mark::MoverLogEnds => self.mover_logs = self.mover_logs.saturating_sub(1),
             Mark::Tries => self.tries(line, subject),
             Mark::AtSlot => self.at_slot(line, subject),
             Mark::Refused => self.refused(line, subject),
@@ -210,6 +264,7 @@ impl Reader {
                 );
             }
             Mark::PrepareHalts => {
+                self.task(subject, |task| task.prepared = None);
                 note_by_name(
                     &mut self.found.halted_prepares,
                     subject,
@@ -536,15 +591,18 @@ mod tests {
     }
 
     fn found(body: &str) -> LogEvidence {
-        let log = LogFile {
+        read(&log(body), None).unwrap()
+    }
+
+    fn log(body: &str) -> LogFile {
+        LogFile {
             namespace: "velero".to_owned(),
             pod: "node-agent-x".to_owned(),
             container: "node-agent".to_owned(),
             previous: Previous::No,
             cut: Cut::Whole,
             body: body.to_owned(),
-        };
-        read(&log, None).unwrap()
+        }
     }
 
     const START: &str = "Starting Velero node-agent server v1.17.2 (01)";
@@ -593,5 +651,41 @@ mod tests {
         assert!(found(&later).is_whole());
         let glued = whole + line("06:00", "x").trim_end() + &line("06:01", "y");
         assert_eq!(found(&glued).torn, 1);
+    }
+
+    #[test]
+    fn a_large_step_back_in_time_is_no_log_of_one_process() {
+        let whole = line("00:00", START) + &line("05:00", "x") + &line("04:30", "a moment before");
+        assert!(found(&whole).is_whole());
+        let two = whole + &line("02:00", "another agent's") + &line("02:01", "and its next");
+        assert_eq!(found(&two).torn, 1);
+        assert!(!found(&two).is_whole());
+    }
+
+    #[test]
+    fn the_copied_log_of_a_mover_pod_goes_back_in_time_and_tears_nothing() {
+        let ended = line("00:00", START)
+            + &line("09:00", "Created log file /tmp/1")
+            + &line("09:00", "Redirecting to log file /tmp/1")
+            + &line("01:00", "Starting data mover")
+            + &line("08:59", "mover done")
+            + &line("09:01", "Completed to collect data mover pod log for du-1");
+        assert!(found(&ended).is_whole());
+        let after = ended + &line("02:00", "another agent's");
+        assert_eq!(found(&after).torn, 1);
+    }
+
+    #[test]
+    fn a_start_that_is_not_that_of_the_container_is_another_processs() {
+        let of = |start: &str| {
+            let log = LogFile {
+                body: line(start, START) + &line("59:00", "x"),
+                ..log("")
+            };
+            read(&log, "2026-01-02T03:00:00Z".parse().ok()).unwrap()
+        };
+        assert!(of("00:01").is_whole());
+        assert!(of("09:00").is_whole());
+        assert_eq!(of("11:00").torn, 1);
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn torn(log: &LogFile, evidence: &LogEvidence) -> Option<Gap> {
             "log",
             GapReason::Malformed,
             &format!(
-                "log of {}/{} is not whole: lines run into each other, or a start is earlier than lines before it",
+                "log of {}/{} is not that of one process: lines run into each other, one is much earlier than those before it, or a start is not that of the container",
                 log.namespace, log.pod
             ),
             "what it does not show may have happened, and nothing that it shows is certain",
