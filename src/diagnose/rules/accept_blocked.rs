@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::accepts::{self, Ignored};
+use super::overtaken::Overtaken;
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
@@ -23,12 +24,17 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             .limit_for(ignored.task)
             .is_absent()
     });
+    let mut overtaken = Overtaken::of(case, FindingId::AcceptBlocked, CouldBe::Warning);
     for ignored in free {
+        if !overtaken.still_holds(ignored.task) {
+            continue;
+        }
         groups
             .entry((ignored.task.task.reference.kind, ignored.node.clone()))
             .or_default()
             .push(ignored);
     }
+    overtaken.tell(out);
     for ((kind, node), group) in groups {
         out.findings.push(finding(case, kind, node, &group));
     }

@@ -1,16 +1,21 @@
 //! Row 7: cancel was requested, an agent works, and nothing came of it in time.
 
+use super::overtaken::Overtaken;
 use super::{broken, words};
-use crate::diagnose::case::{Case, Proposals};
+use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
 use crate::replay::{CancelState, RequestTime, Situation, TaskReplay, Verb};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
-    let overdue = case
+    let mut overtaken = Overtaken::of(case, FindingId::CancelStuck, CouldBe::Warning);
+    let overdue: Vec<_> = case
         .tasks()
         .filter(|task| task.situation != Situation::Foreign)
-        .filter(|task| matches!(task.cancel, CancelState::Overdue { .. }));
-    for (node, tasks) in broken::by_node(overdue) {
+        .filter(|task| matches!(task.cancel, CancelState::Overdue { .. }))
+        .filter(|task| overtaken.still_holds(task))
+        .collect();
+    overtaken.tell(out);
+    for (node, tasks) in broken::by_node(overdue.into_iter()) {
         let names = broken::references(&tasks);
         let known = tasks
             .iter()

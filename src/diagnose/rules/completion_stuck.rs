@@ -5,13 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-
+use super::overtaken::Overtaken;
 use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
-use crate::snapshot::NowFrom;
 use crate::snapshot::log_evidence::{EndFailure, EntryStage, FailedEnd, LogEvidence, LoggedEntry};
 use crate::snapshot::{NodeAgent, Observed};
 
@@ -19,23 +17,12 @@ use crate::snapshot::{NodeAgent, Observed};
 /// of its pod a task is given two minutes before this rule speaks at all.
 const HUNG_SECONDS: i64 = 60;
 
-/// For how long, in seconds, the objects may lag behind the line that ends a callback.
-const FINISHED_SECONDS: i64 = 120;
-
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let mut groups: BTreeMap<(Option<&str>, &'static str), Vec<&TaskReplay<'_>>> = BTreeMap::new();
+    let mut overtaken = Overtaken::of(case, FindingId::CompletionStuck, CouldBe::Critical);
     for task in case.tasks() {
         if let Some(cause) = cause(case, task) {
-            if let Some(at) = ended_by_log(case, task) {
-                words::undecided(
-                    out,
-                    FindingId::CompletionStuck,
-                    CouldBe::Critical,
-                    format!(
-                        "the log of the node-agent is newer than the objects: the callback of {} came back at {at}",
-                        task.task.reference
-                    ),
-                );
+            if !overtaken.still_holds(task) {
                 continue;
             }
             groups
@@ -44,6 +31,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 .push(task);
         }
     }
+    overtaken.tell(out);
     for ((node, cause), tasks) in groups {
         out.findings.push(finding(case, node, cause, &tasks));
     }
@@ -73,19 +61,6 @@ fn cause(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<&'static str> {
     };
     let by_log = trace(case, task).and_then(|trace| trace.cause());
     Some(by_log.unwrap_or(by_objects))
-}
-
-/// When the callback of a task came back by the log, without a failure, and so late that the objects may be a
-/// moment older: it writes the end of the task.
-fn ended_by_log(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Timestamp> {
-    let log = case.node(task.node.as_deref()?)?.agent?.evidence.as_ref()?;
-    let name = &task.task.reference.name;
-    let left = log.task(&task.task.reference)?.left?;
-    let of_this_run = task.task.started.is_none_or(|started| started <= left);
-    let is_late =
-        case.age(left) < FINISHED_SECONDS || case.snapshot.source.now_from == NowFrom::NewestObject;
-    let goes_on = log.entries.contains_key(name) || log.failed_ends.contains_key(name);
-    (of_this_run && is_late && !goes_on).then_some(left)
 }
 
 /// What the log of a task's agent says of its end.
@@ -158,6 +133,11 @@ fn is_in_callback(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> bool {
         .is_some_and(|entry| entry.stage == EntryStage::InCallback)
 }
 
+/// Whether a task holds its slot: by the objects, or because the log shows that its entry is still there.
+fn holds(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> bool {
+    broken::any_holds(&[task]) || trace(case, task).is_some_and(|trace| trace.entry.is_some())
+}
+
 fn finding(
     case: &Case<'_, '_>,
     node: Option<&str>,
@@ -166,7 +146,8 @@ fn finding(
 ) -> Finding {
     let names = broken::references(tasks);
     let waiting = broken::waiting(case, node);
-    let holds = broken::any_holds(tasks);
+    let holds = tasks.iter().any(|task| holds(case, task));
+    let any_pod = tasks.iter().any(|task| task.pod.seen().is_some());
     let what = if cause == "rebind-failed" {
         "all data is restored, but the volume was not bound to the target PVC"
     } else if cause == "log-collection-hung" {
@@ -175,6 +156,8 @@ fn finding(
         "the data path ended, and the last write of the task failed"
     } else if holds && tasks.iter().all(|task| is_in_callback(case, task)) {
         "the mover pod has ended and the node-agent's callback, which ends the task, has not come back"
+    } else if holds && !any_pod {
+        "all bytes are done and the mover pod is gone, but the node-agent's log shows no end of its data path"
     } else if holds {
         "the mover pod has ended and the node-agent did not take it up (a hung log collection or a blocked callback)"
     } else {
@@ -283,7 +266,11 @@ fn finding(
             words::restart(
                 case,
                 &[agent],
-                "frees the slot; the ended pod is taken up when the task is resumed",
+                if any_pod {
+                    "frees the slot; the ended pod is taken up when the task is resumed"
+                } else {
+                    "frees the slot; the task cannot be resumed without its pod, and is cancelled"
+                },
             )
         }));
     } else {

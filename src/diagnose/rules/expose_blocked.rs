@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::overtaken::Overtaken;
 use super::{expose_lost, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
@@ -34,6 +35,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let mut groups: BTreeMap<(&'static str, Option<String>), Vec<Blocked<'_, '_>>> =
         BTreeMap::new();
     let mut unread: Vec<TaskRef> = Vec::new();
+    let mut overtaken = Overtaken::of(case, FindingId::ExposeBlocked, CouldBe::Critical);
     for task in case.tasks() {
         if task.task.phase != Phase::Accepted || task.situation == Situation::Foreign {
             continue;
@@ -49,7 +51,9 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             );
             continue;
         }
-        if let Some(blocked) = blocked(case, task) {
+        if let Some(blocked) = blocked(case, task)
+            && overtaken.still_holds(task)
+        {
             let node = task.pod.seen().and_then(|pod| pod.node.clone());
             groups
                 .entry((blocked.complaint.cause, node))
@@ -68,6 +72,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             ),
         );
     }
+    overtaken.tell(out);
     for ((cause, node), group) in groups {
         out.findings.push(finding(case, cause, node, &group));
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::overtaken::Overtaken;
 use super::{accepts, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
@@ -27,6 +28,7 @@ enum Reason {
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let mut by_reason: BTreeMap<Reason, Vec<(&TaskReplay<'_>, Evidence)>> = BTreeMap::new();
     let mut unread: Vec<TaskRef> = Vec::new();
+    let mut overtaken = Overtaken::of(case, FindingId::ExposeLost, CouldBe::Warning);
     for task in case.tasks() {
         if task.task.phase == Phase::Accepted
             && task.situation != Situation::Foreign
@@ -41,7 +43,9 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 "it is not known whether Accepted tasks have a mover pod",
             );
         }
-        if let Some((reason, evidence)) = proof(case, task) {
+        if let Some((reason, evidence)) = proof(case, task)
+            && overtaken.still_holds(task)
+        {
             by_reason.entry(reason).or_default().push((task, evidence));
         }
     }
@@ -56,6 +60,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             ),
         );
     }
+    overtaken.tell(out);
     for (reason, lost) in by_reason {
         out.findings.push(finding(case, reason, &lost));
     }

@@ -26,6 +26,7 @@ mod mover_pod_lost;
 mod no_node_agent;
 mod node_slots;
 mod orphaned_tasks;
+mod overtaken;
 mod owner_gone;
 mod phase_rewound;
 mod prepare_missed;

@@ -3,6 +3,7 @@
 //! `pkg/datapath/micro_service_watcher.go`). Nothing ends the task but its deadline, and cancelling it
 //! leaves the slot held until the agent restarts.
 
+use super::overtaken::Overtaken;
 use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
@@ -20,6 +21,17 @@ fn held_by_log(case: &Case<'_, '_>, node: Option<&str>, task: &TaskReplay<'_>) -
         line.value = format!("{}; no end of it since", line.value);
         line
     })
+}
+
+/// Whether the log of the task's agent shows that its entry was removed.
+fn left_by_log(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> bool {
+    let logged = || {
+        let log = case.node(task.node.as_deref()?)?.agent?.evidence.as_ref()?;
+        let reference = &task.task.reference;
+        let left = log.task(reference)?.left?;
+        Some(left >= task.task.started? && !log.entries.contains_key(&reference.name))
+    };
+    logged() == Some(true)
 }
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
@@ -40,12 +52,24 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             ),
         );
     }
-    let lost = case
+    let mut overtaken = Overtaken::of(case, FindingId::MoverPodLost, CouldBe::Critical);
+    let lost: Vec<_> = case
         .tasks()
-        .filter(|task| task.situation == Situation::PodLost);
-    for (node, tasks) in broken::by_node(lost) {
+        .filter(|task| task.situation == Situation::PodLost)
+        .filter(|task| overtaken.still_holds(task))
+        .collect();
+    overtaken.tell(out);
+    for (node, tasks) in broken::by_node(lost.into_iter()) {
         let names = broken::references(&tasks);
-        let waiting = broken::waiting(case, node);
+        let held = tasks
+            .iter()
+            .any(|task| broken::any_holds(&[task]) && !left_by_log(case, task));
+        // Behind a slot that is free nobody waits.
+        let waiting = if held {
+            broken::waiting(case, node)
+        } else {
+            Vec::new()
+        };
         let mut finding = broken::finding(
             case,
             FindingId::MoverPodLost,
@@ -58,7 +82,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
                 words::tasks(&names),
                 words::verb(names.len(), "runs", "run"),
                 words::verb(names.len(), "its", "each"),
-                if broken::any_holds(&tasks) {
+                if held {
                     "only the deadline ends it, and the slot stays held until the node-agent restarts"
                 } else {
                     "nothing works on it any more, and it holds no slot"
@@ -99,7 +123,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             .and_then(|node| node.agent);
         finding.actions.extend(
             agent
-                .filter(|_| broken::any_holds(&tasks))
+                .filter(|_| held)
                 .and_then(|agent| words::restart(case, &[agent], "then: frees the slot")),
         );
         finding.references = vec!["velero-io/velero#9334", "velero-io/velero#10207"];

@@ -3,16 +3,21 @@
 //! The node-agent then answers each look with "already started"; the mover pod may wait for InProgress
 //! for ever.
 
+use super::overtaken::Overtaken;
 use super::{broken, words};
-use crate::diagnose::case::{Case, Proposals};
+use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
-    let rewound = case
+    let mut overtaken = Overtaken::of(case, FindingId::PhaseRewound, CouldBe::Critical);
+    let rewound: Vec<_> = case
         .tasks()
-        .filter(|task| matches!(task.situation, Situation::Rewound { .. }));
-    for (node, tasks) in broken::by_node(rewound) {
+        .filter(|task| matches!(task.situation, Situation::Rewound { .. }))
+        .filter(|task| overtaken.still_holds(task))
+        .collect();
+    overtaken.tell(out);
+    for (node, tasks) in broken::by_node(rewound.into_iter()) {
         let frozen = tasks.iter().any(|task| is_frozen(task));
         let severity = if frozen {
             Severity::Critical

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::overtaken::Overtaken;
 use super::words;
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
@@ -28,6 +29,7 @@ struct Missed<'a, 's> {
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     let mut by_node: BTreeMap<&str, Vec<Missed<'_, '_>>> = BTreeMap::new();
     let mut unread: Vec<TaskRef> = Vec::new();
+    let mut overtaken = Overtaken::of(case, FindingId::PrepareMissed, CouldBe::Critical);
     for task in case.tasks() {
         if task.task.phase != Phase::Accepted || task.situation == Situation::Foreign {
             continue;
@@ -51,7 +53,10 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             continue;
         };
         let since = task.accepted_at.map_or(running, |time| time.max(running));
-        if pod.deletion.is_none() && case.age(since) > MISSED_AFTER_SECONDS {
+        if pod.deletion.is_none()
+            && case.age(since) > MISSED_AFTER_SECONDS
+            && overtaken.still_holds(task)
+        {
             by_node
                 .entry(node)
                 .or_default()
@@ -69,6 +74,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             ),
         );
     }
+    overtaken.tell(out);
     for (node, missed) in by_node {
         out.findings.push(finding(case, node, &missed));
     }

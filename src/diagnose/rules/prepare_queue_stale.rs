@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::accepts::{self, Ignored};
+use super::overtaken::Overtaken;
 use super::{accept_blocked, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, EvidenceKind, Finding, FindingId, Severity};
@@ -37,15 +38,17 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             .limit_for(ignored.task)
             .is_absent()
     });
+    let mut overtaken = Overtaken::of(case, FindingId::PrepareQueueStale, CouldBe::Critical);
     for mut ignored in queued {
         ignored.since = full_until.map_or(ignored.since, |time| ignored.since.max(time));
-        if case.age(ignored.since) >= case.threshold() {
+        if case.age(ignored.since) >= case.threshold() && overtaken.still_holds(ignored.task) {
             groups
                 .entry((ignored.task.task.reference.kind, ignored.node.clone()))
                 .or_default()
                 .push(ignored);
         }
     }
+    overtaken.tell(out);
     for ((_, node), group) in groups {
         out.findings.push(finding(case, limit, node, &group));
     }

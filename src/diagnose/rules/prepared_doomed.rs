@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::overtaken::Overtaken;
 use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
@@ -31,14 +32,18 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
         );
     }
     let mut groups: BTreeMap<(Option<&str>, Doom), Vec<&TaskReplay<'_>>> = BTreeMap::new();
+    let mut overtaken = Overtaken::of(case, FindingId::PreparedDoomed, CouldBe::Warning);
     for task in case.tasks() {
-        if let Situation::Doomed(doom) = task.situation {
+        if let Situation::Doomed(doom) = task.situation
+            && overtaken.still_holds(task)
+        {
             groups
                 .entry((task.node.as_deref(), doom))
                 .or_default()
                 .push(task);
         }
     }
+    overtaken.tell(out);
     for ((node, doom), tasks) in groups {
         out.findings.push(finding(case, node, doom, &tasks));
     }

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::overtaken::Overtaken;
 use super::{broken, words};
-use crate::diagnose::case::{Case, Proposals};
+use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, FindingId, Severity};
 use crate::replay::{Situation, TaskReplay};
 use crate::snapshot::ManagedFields;
@@ -17,10 +18,14 @@ fn written(task: &TaskReplay<'_>) -> Option<Timestamp> {
 }
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
-    let stalled = case
+    let mut overtaken = Overtaken::of(case, FindingId::TransferStalled, CouldBe::Warning);
+    let stalled: Vec<_> = case
         .tasks()
-        .filter(|task| task.situation == Situation::Stalled);
-    for (node, tasks) in broken::by_node(stalled) {
+        .filter(|task| task.situation == Situation::Stalled)
+        .filter(|task| overtaken.still_holds(task))
+        .collect();
+    overtaken.tell(out);
+    for (node, tasks) in broken::by_node(stalled.into_iter()) {
         if !node
             .and_then(|node| case.node(node))
             .is_some_and(|node| node.working.is_yes())
