@@ -23,6 +23,9 @@ use crate::velero::{
 /// `pkg/datapath/micro_service_watcher.go`).
 const END_PHASE_SECONDS: i64 = 2 * 60;
 
+/// How long, in seconds, a log must go on to show that an entry is not about to be removed.
+const HELD_SECONDS: i64 = 60;
+
 /// How long a task may be without its pod: normal completion deletes the pod before the last write, and
 /// the clean-up takes up to about two minutes for a DataUpload (v1.17.2 `pkg/exposer/csi_snapshot.go`).
 const POD_GONE_QUIET_SECONDS: i64 = 5 * 60;
@@ -589,6 +592,20 @@ fn failed_end(facts: &Facts<'_, '_>) -> Option<Timestamp> {
     (since_it_runs && !log.entries.contains_key(name)).then_some(at)
 }
 
+/// Whether the log of its agent shows that the entry of a task is still there long after the last write and the
+/// last line about it: a callback that hangs, in the rebind of a DataDownload for instance, holds the slot.
+fn is_held_by_log(facts: &Facts<'_, '_>) -> bool {
+    let open = || {
+        let log = facts.log.filter(|log| log.torn == 0)?;
+        let reference = &facts.task.reference;
+        let entry = log.entries.get(&reference.name)?;
+        let is_mine = entry.kind.is_none_or(|kind| kind == reference.kind);
+        let last = entry.last.at.max(facts.last_write).filter(|_| is_mine)?;
+        log.before_end(last)
+    };
+    open().is_some_and(|seconds| seconds >= HELD_SECONDS)
+}
+
 /// Returns the contract's lastWrite: the managedFields time of the node-agents, else the newest of the
 /// task's own timestamps.
 fn last_write(task: &Task) -> Option<Timestamp> {
@@ -625,6 +642,7 @@ fn entry(facts: &Facts<'_, '_>, situation: Situation) -> SlotEntry {
     match situation {
         Situation::Foreign | Situation::UnknownPhase => return SlotEntry::None,
         Situation::Rewound { .. } => return SlotEntry::Holds,
+        Situation::DoneButPodGone { .. } if is_held_by_log(facts) => return SlotEntry::Holds,
         Situation::DoneButPodGone { .. } => return SlotEntry::CallbackReturned,
         Situation::PodEnded
         | Situation::PodEnding

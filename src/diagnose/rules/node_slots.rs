@@ -324,6 +324,12 @@ fn stuck(
     } else {
         "other tasks still move"
     };
+    // Pods of ended tasks that leave a slot free are evidence beside what the traces tell of the others.
+    let fill = fills(node, &holders, &ghosts, limit);
+    let (ghosts, orphans) = match &traced {
+        Some(traced) if fill == Fill::Room && traced.cause != "ghost-slot" => (Vec::new(), ghosts),
+        Some(_) | None => (ghosts, Vec::new()),
+    };
     let why = if ghosts.is_empty() {
         traced.as_ref().map_or_else(
             || {
@@ -345,7 +351,7 @@ fn stuck(
     let mut finding = Finding::new(
         id,
         severity,
-        case.cap(confidence(limit_known, pools, &ghosts, traced.as_ref())),
+        case.cap(confidence(limit_known, pools, (&ghosts, fill), traced.as_ref())),
         format!(
             "{} {} on {} beside a free slot{span} (in progress {} of {limit}) and {what}: {why}",
             words::tasks(&waiting),
@@ -366,7 +372,7 @@ fn stuck(
     finding.deadline = case.earliest_deadline(&waiting);
     finding.blocked_by = ghosts.iter().map(Ghost::culprit).collect();
     finding.evidence = evidence(node, pools);
-    for ghost in &ghosts {
+    for ghost in ghosts.iter().chain(&orphans) {
         finding.evidence.push(words::pod_field(
             ghost.pod,
             ".status.phase",
@@ -421,7 +427,7 @@ fn limit_known(node: &NodeReplay<'_>, pools: &[&Pool<'_>]) -> LimitKnown {
 fn confidence(
     limit_known: LimitKnown,
     pools: &[&Pool<'_>],
-    ghosts: &[Ghost<'_>],
+    (ghosts, fill): (&[Ghost<'_>], Fill),
     traced: Option<&SlotCause>,
 ) -> Confidence {
     let wait_known = pools.iter().all(|pool| {
@@ -433,11 +439,35 @@ fn confidence(
     if limit_known == LimitKnown::No || !wait_known {
         return Confidence::Possible;
     }
-    // A mover pod that still runs for a task that ended excludes the other causes.
-    if ghosts.is_empty() {
-        traced.map_or(Confidence::Likely, |traced| traced.confidence)
-    } else {
-        Confidence::Certain
+    let by_traces = traced.map_or(Confidence::Likely, |traced| traced.confidence);
+    match fill {
+        // Mover pods that still run for tasks that ended, one for each slot, exclude the other causes.
+        Fill::Full if !ghosts.is_empty() => Confidence::Certain,
+        Fill::Full | Fill::Room | Fill::NotKnown => by_traces,
+    }
+}
+
+/// Whether holders and ghosts together fill the map of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    /// They do.
+    Full,
+    /// A slot is free beside them.
+    Room,
+    /// They are as many as the least limit that is possible; the one in force is not known.
+    NotKnown,
+}
+
+fn fills(node: &NodeReplay<'_>, holders: &[TaskRef], ghosts: &[Ghost<'_>], limit: i64) -> Fill {
+    let taken = holders.len().saturating_add(ghosts.len());
+    if i64::try_from(taken).is_ok_and(|taken| taken < limit) {
+        return Fill::Room;
+    }
+    match node.limit.basis {
+        LimitBasis::Proven | LimitBasis::Logged => Fill::Full,
+        LimitBasis::AssumedUnchanged(_) | LimitBasis::Drifted(_) | LimitBasis::Unreadable(_) => {
+            Fill::NotKnown
+        }
     }
 }
 
@@ -579,7 +609,8 @@ fn ghosts<'s>(
         .pods_at(&node.node)
         .iter()
         .copied()
-        .filter(|pod| !pod.has_ended())
+        // An entry is made after Prepared, and so after the pod ran: one that has not run has none.
+        .filter(|pod| !pod.has_ended() && pod.phase != "Pending")
         .filter_map(|pod| {
             let kind = TaskKind::ALL.into_iter().find(|kind| pod.labels.contains_key(kind.mover_label()))?;
             let name = TaskRef { kind, namespace: namespace.clone(), name: pod.key.name.clone() };

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::words;
 use crate::diagnose::case::Case;
 use crate::diagnose::finding::{Confidence, Evidence};
-use crate::replay::{NodeReplay, Pool, SlotEntry};
+use crate::replay::{LimitBasis, NodeReplay, Pool, SlotEntry};
 use crate::snapshot::log_evidence::{
     BlockingStep, Entered, LogEvidence, LogStart, LoggedEntry, WaitLoop,
 };
@@ -78,7 +78,7 @@ pub(super) fn of(
         })
         .or_else(|| traces.blocked_worker())
         .or_else(|| traces.no_try())?;
-    Some(limits::within(case, agent, found))
+    Some(limits::within(case, agent, traces.beside(found)))
 }
 
 /// Returns the step that a worker of an agent is in for longer than any takes, by its log.
@@ -88,6 +88,9 @@ pub(super) fn blocked_step(agent: &NodeAgent, kind: TaskKind) -> Option<&Blockin
     let patience = BLOCKED_SECONDS.max(PAUSES * agent.profile.requeue_seconds);
     (log.before_end(step.since?)? >= patience).then_some(step)
 }
+
+/// An entry whose task holds no slot by the objects: who, what the log says, and the task if it is there.
+type LoggedGhost<'l, 's> = (ObjectRef, &'l LoggedEntry, Option<&'s Task>);
 
 struct Traces<'t, 'a, 's> {
     case: &'t Case<'a, 's>,
@@ -166,31 +169,90 @@ impl<'s> Traces<'_, '_, 's> {
         if !self.settled(log, self.since) {
             return None;
         }
-        let ghosts: Vec<(ObjectRef, &LoggedEntry, Option<&Task>)> = log
-            .entries
-            .iter()
-            .filter_map(|(name, entry)| {
-                let (culprit, task) = self.ghost(log, name, entry)?;
-                Some((culprit, entry, task))
-            })
-            .collect();
+        let ghosts = self.logged_ghosts(log);
         let first = ghosts.first()?;
-        let held: i64 = self
-            .pools
-            .iter()
-            .map(|pool| i64::try_from(pool.holders.len()).unwrap_or(i64::MAX))
-            .sum();
-        let limit: i64 = self.pools.iter().filter_map(|pool| pool.limit).sum();
-        let explained = held.saturating_add(i64::try_from(ghosts.len()).unwrap_or(i64::MAX));
+        let loops = self.loops(log);
         let all_seen_to_enter = ghosts
             .iter()
             .all(|(_, entry, _)| entry.how != Entered::BeforeTheLog);
-        let confidence = if explained >= limit && all_seen_to_enter && log.is_whole() {
+        if self.leave_a_slot_free(log, &ghosts) {
+            return None;
+        }
+        // The default of 1 proves that a slot is free, and not that one entry fills the map.
+        let limit_in_force = match self.node.limit.basis {
+            LimitBasis::Proven | LimitBasis::Logged => true,
+            LimitBasis::AssumedUnchanged(_)
+            | LimitBasis::Drifted(_)
+            | LimitBasis::Unreadable(_) => false,
+        };
+        let is_full = self.fill_the_map(&ghosts) && (limit_in_force || !loops.is_empty());
+        let confidence = if is_full && all_seen_to_enter && log.is_whole() {
             Confidence::Certain
         } else {
             Confidence::Likely
         };
         let mut evidence = vec![self.speaks(log)];
+        evidence.extend(self.ghost_lines(log, &ghosts));
+        if let Some((_, wait)) = loops.first() {
+            evidence.push(self.loop_line(wait));
+        }
+        let names = words::names(ghosts.iter().map(|(culprit, _, _)| culprit.name.as_str()));
+        let fate = match first.2 {
+            Some(task) if ghosts.len() == 1 => format!("it is {}", task.phase.as_str()),
+            Some(_) => "they hold none any more".to_owned(),
+            None => "it does not exist any more".to_owned(),
+        };
+        Some(SlotCause {
+            cause: "ghost-slot",
+            confidence,
+            why: format!(
+                "a ghost slot: the node-agent's log shows that {names} took a slot and never gave it back, and {fate}"
+            ),
+            culprits: ghosts.into_iter().map(|(culprit, _, _)| culprit).collect(),
+            evidence,
+        })
+    }
+
+    /// The entries of tasks that hold no slot by the objects.
+    fn logged_ghosts<'l>(&self, log: &'l LogEvidence) -> Vec<LoggedGhost<'l, 's>> {
+        log.entries
+            .iter()
+            .filter_map(|(name, entry)| {
+                let (culprit, task) = self.ghost(log, name, entry)?;
+                Some((culprit, entry, task))
+            })
+            .collect()
+    }
+
+    /// Whether holders and ghosts together are as many as there are slots.
+    fn fill_the_map(&self, ghosts: &[LoggedGhost<'_, '_>]) -> bool {
+        let held: usize = self.pools.iter().map(|pool| pool.holders.len()).sum();
+        let limit: i64 = self.pools.iter().filter_map(|pool| pool.limit).sum();
+        i64::try_from(held.saturating_add(ghosts.len())).is_ok_and(|taken| taken >= limit)
+    }
+
+    /// Whether a log that shows the whole map, and nobody who is refused, leaves a slot free beside these ghosts:
+    /// then it is not for them that nobody moves.
+    fn leave_a_slot_free(&self, log: &LogEvidence, ghosts: &[LoggedGhost<'_, '_>]) -> bool {
+        !self.fill_the_map(ghosts)
+            && self.loops(log).is_empty()
+            && self.counted_waiting().is_none()
+            && self.shows_room(log)
+    }
+
+    /// Ghosts that leave a slot free, as evidence beside another cause.
+    fn beside(&self, mut found: SlotCause) -> SlotCause {
+        if let Some(log) = self.log().filter(|log| self.settled(log, self.since)) {
+            let ghosts = self.logged_ghosts(log);
+            if !ghosts.is_empty() && self.leave_a_slot_free(log, &ghosts) {
+                found.evidence.extend(self.ghost_lines(log, &ghosts));
+            }
+        }
+        found
+    }
+
+    fn ghost_lines(&self, log: &LogEvidence, ghosts: &[LoggedGhost<'_, '_>]) -> Vec<Evidence> {
+        let mut evidence = Vec::new();
         for (culprit, entry, task) in ghosts.iter().take(words::EVIDENCE_SHOWN) {
             let name = &culprit.name;
             evidence.push(words::log_line(self.agent, &entry.last));
@@ -215,24 +277,7 @@ impl<'s> Traces<'_, '_, 's> {
                 ));
             }
         }
-        if let Some((_, wait)) = self.loops(log).first() {
-            evidence.push(self.loop_line(wait));
-        }
-        let names = words::names(ghosts.iter().map(|(culprit, _, _)| culprit.name.as_str()));
-        let fate = match first.2 {
-            Some(task) if ghosts.len() == 1 => format!("it is {}", task.phase.as_str()),
-            Some(_) => "they hold none any more".to_owned(),
-            None => "it does not exist any more".to_owned(),
-        };
-        Some(SlotCause {
-            cause: "ghost-slot",
-            confidence,
-            why: format!(
-                "a ghost slot: the node-agent's log shows that {names} took a slot and never gave it back, and {fate}"
-            ),
-            culprits: ghosts.into_iter().map(|(culprit, _, _)| culprit).collect(),
-            evidence,
-        })
+        evidence
     }
 
     /// Names the task of an entry, if the objects say that it holds no slot.
@@ -267,6 +312,9 @@ impl<'s> Traces<'_, '_, 's> {
             let Some(task) = self.case.snapshot.tasks.get(&reference) else {
                 continue;
             };
+            if self.is_let_in_itself(log, &reference) {
+                return None;
+            }
             let holds = self
                 .case
                 .replay
@@ -285,6 +333,18 @@ impl<'s> Traces<'_, '_, 's> {
             let kind = entry.kind.map_or("Task", TaskKind::as_str);
             (ObjectRef::namespaced(kind, namespace, name), None)
         })
+    }
+
+    /// Whether an entry is that of a task which itself waits: it holds the slot that it waits for, and nobody else
+    /// does. Up to v1.14 such a task is passed over at each look, and never begins.
+    fn is_let_in_itself(&self, log: &LogEvidence, reference: &TaskRef) -> bool {
+        let is_passed_over = !self.entries_are_logged()
+            && log.task(reference).is_some_and(|logged| {
+                logged.looked.zip(logged.admitted).is_some_and(|(looked, at)| {
+                    looked.duration_since(at).as_secs() >= BLOCKED_SECONDS
+                })
+            });
+        !is_passed_over && self.waiting().any(|task| task == reference)
     }
 
     /// The waiting tasks that still ask, and are not let in.

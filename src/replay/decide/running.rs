@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::{Look, Step};
-use crate::replay::{CancelState, Gate, Mover, Situation, TaskReplay, Trigger, Verb};
+use crate::replay::{CancelState, Gate, Mover, Situation, SlotEntry, TaskReplay, Trigger, Verb};
 use crate::snapshot::Cancel;
 use crate::velero::Phase;
 use crate::velero::profile::CancelHandling;
@@ -85,6 +85,9 @@ impl<'s> Look<'_, 's> {
         let reason = match task.situation {
             Situation::PodEnded => "its mover pod has ended, and the end was not taken up",
             Situation::PodEnding => "its mover pod has ended: the end is being taken up",
+            Situation::DoneButPodGone { .. } if task.entry == SlotEntry::Holds => {
+                "all bytes are done and its mover pod is gone: by the log its callback has not come back, and holds the slot"
+            }
             Situation::DoneButPodGone { .. } => {
                 "all bytes are done and its mover pod is gone: nothing looks at it any more"
             }

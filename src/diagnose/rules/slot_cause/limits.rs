@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use super::{BLOCKED_SECONDS, SlotCause};
 use crate::diagnose::case::Case;
 use crate::diagnose::finding::{Confidence, Evidence, EvidenceKind};
-use crate::diagnose::rules::words;
+use crate::diagnose::rules::{overtaken, words};
 use crate::replay::{NodeReplay, Pool};
 use crate::snapshot::NowFrom;
-use crate::snapshot::log_evidence::LogEvidence;
+use crate::snapshot::log_evidence::{LogEvidence, LoggedEntry};
 use crate::snapshot::{Gap, GapReason, NodeAgent};
-use crate::velero::TaskRef;
+use crate::velero::{Phase, TaskKind, TaskRef};
 
 /// For how long, in seconds, a log may have been silent before "now" without being old: an agent that looks
 /// at nothing writes nothing.
@@ -75,21 +75,66 @@ pub(super) fn within(case: &Case<'_, '_>, agent: &NodeAgent, mut found: SlotCaus
     found
 }
 
-/// Says that a waiting task was let in by the log: the log is newer than the objects, which need not be a
-/// moment's. `None` if no line says so, or the task asked again since.
+/// Says that a task was let in by the log which the objects do not show to hold a slot: the log is newer than the
+/// objects, which need not be a moment's. `None` if no line says so, or the task asked again since.
 pub(in crate::diagnose::rules) fn let_in_since(
     case: &Case<'_, '_>,
     node: &NodeReplay<'_>,
     pools: &[&Pool<'_>],
 ) -> Option<String> {
     let log = node.agent?.evidence.as_ref()?;
-    let waiting = pools.iter().flat_map(|pool| pool.waiting.iter().copied());
-    let (task, at) = waiting
-        .filter_map(|task| Some((task, let_in(case, log, task)?)))
-        .next()?;
+    let waiting = pools
+        .iter()
+        .flat_map(|pool| pool.waiting.iter().copied())
+        .filter_map(|task| Some((task.to_string(), let_in(case, log, task)?)));
+    let others = log.entries.iter().filter_map(|(name, entry)| {
+        let at = let_in_by(case, pools, name, entry)?;
+        Some((name.clone(), at))
+    });
+    let (task, at) = waiting.chain(others).next()?;
     Some(format!(
         "the log of the node-agent is newer than the objects: it let {task} in at {at}"
     ))
+}
+
+/// Returns when an entry was made of a task that by its object has not come so far, or that is not among the
+/// objects because they are older.
+fn let_in_by(
+    case: &Case<'_, '_>,
+    pools: &[&Pool<'_>],
+    name: &str,
+    entry: &LoggedEntry,
+) -> Option<Timestamp> {
+    let mut is_known = false;
+    for kind in TaskKind::ALL {
+        if entry.kind.is_some_and(|known| known != kind)
+            || !pools.iter().any(|pool| pool.kinds.contains(&kind))
+        {
+            continue;
+        }
+        let reference = TaskRef {
+            kind,
+            namespace: case.snapshot.namespace.clone(),
+            name: name.to_owned(),
+        };
+        is_known |= case.snapshot.tasks.contains_key(&reference);
+        let not_begun = case
+            .replay
+            .tasks
+            .get(&reference)
+            .filter(|task| matches!(task.task.phase, Phase::New | Phase::Accepted));
+        if let Some(at) = not_begun.and_then(|task| overtaken::let_in(case, task)) {
+            return Some(at);
+        }
+    }
+    let after_the_objects = entry.since.filter(|since| {
+        overtaken::objects_may_be_old(case)
+            && case
+                .snapshot
+                .newest_object
+                .is_some_and(|newest| newest < *since)
+    });
+    after_the_objects.filter(|_| !is_known)
 }
 
 fn let_in(case: &Case<'_, '_>, log: &LogEvidence, task: &TaskRef) -> Option<Timestamp> {
@@ -102,10 +147,8 @@ fn let_in(case: &Case<'_, '_>, log: &LogEvidence, task: &TaskRef) -> Option<Time
     let looked_at_since = logged
         .looked
         .is_some_and(|looked| looked.duration_since(at).as_secs() >= BLOCKED_SECONDS);
-    let objects_may_be_old = match case.snapshot.source.now_from {
-        NowFrom::NewestObject => logged.left.is_some() || !looked_at_since,
-        NowFrom::Server | NowFrom::Capture | NowFrom::Flag => false,
-    };
+    let is_overtaken =
+        overtaken::objects_may_be_old(case) && (logged.left.is_some() || !looked_at_since);
     let just_now = case.age(logged.left.unwrap_or(at)) < BLOCKED_SECONDS;
-    (just_now || objects_may_be_old).then_some(at)
+    (just_now || is_overtaken).then_some(at)
 }

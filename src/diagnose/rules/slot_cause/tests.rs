@@ -455,3 +455,136 @@ fn a_queue_behind_a_holder_that_was_not_resumed_is_only_possible() {
     let failed = of(start() + &failed);
     assert!(failed.is_none_or(|confidence| confidence == Confidence::Possible));
 }
+
+#[test]
+fn a_waiting_task_is_no_ghost_of_its_own_entry() {
+    let log = start()
+        + &tries([900, 895, 890])
+        + &line(885, "MicroServiceBR is initialized", "du-1")
+        + &line(885, "Init cancelable dataUpload", "du-1")
+        + &line(10, "Reconcile du-9", "du-9");
+    // Objects beside a log in files may be older than the log, whatever `--now` says.
+    let of_files = diagnosed(Some(log.clone()), Vec::new(), NowFrom::Flag, &[]);
+    assert_eq!(stuck(&of_files), None);
+    assert!(of_files.inconclusive.join("; ").contains("it let DataUpload"));
+    let live = diagnosed(Some(log), Vec::new(), NowFrom::Server, &[]);
+    let finding = stuck(&live).unwrap();
+    assert_eq!(finding.cause, Some("undetermined"));
+    assert_eq!(blockers(finding), Vec::<&str>::new());
+}
+
+#[test]
+fn an_entry_of_a_task_that_is_newer_than_the_objects_is_no_ghost() {
+    let log = start() + &tries([900]) + &enters(600, "du-new") + &tries([60, 55, 50, 20, 15]);
+    let mut accepted = crate::testing::task(
+        "DataUpload",
+        "du-new",
+        "Accepted",
+        "",
+        &serde_json::json!({"acceptedByNode": "node-a", "acceptedTimestamp": ago(1200)}),
+    );
+    accepted["metadata"]["creationTimestamp"] = serde_json::json!(ago(1300));
+    for more in [vec![accepted], Vec::new()] {
+        let diagnosis = diagnosed(Some(log.clone()), Vec::new(), NowFrom::Flag, &more);
+        assert_eq!(stuck(&diagnosis), None, "{more:?}");
+        let why = diagnosis.inconclusive.join("; ");
+        assert!(why.contains("it let"), "{why}");
+    }
+}
+
+/// An agent with three slots, or with a number that was written after it started.
+fn three_slots(written_ago: i64) -> [serde_json::Value; 2] {
+    [
+        agent("node-a", "v1.17.2", STARTED, &["--node-agent-configmap=na"]),
+        crate::testing::config_map(
+            "na",
+            r#"{"loadConcurrency": {"globalConfig": 3}}"#,
+            written_ago,
+        ),
+    ]
+}
+
+#[test]
+fn a_ghost_that_leaves_slots_free_is_evidence_beside_the_cause() {
+    let ghost = start() + &enters(9000, "du-old");
+    let blocked = line(4000, "Exposing CSI snapshot", "du-2") + &line(10, "some other line", "x");
+    let diagnosis = diagnosed(
+        Some(ghost.clone() + &blocked),
+        Vec::new(),
+        NowFrom::Server,
+        &three_slots(STARTED + 100),
+    );
+    let finding = stuck(&diagnosis).unwrap();
+    assert_eq!(finding.cause, Some("worker-blocked"));
+    assert_eq!(blockers(finding), ["du-2"]);
+    assert!(finding.evidence.iter().any(|one| one.source == "slot of du-old"));
+    // One that asks and is refused shows that the other slots are taken too.
+    let refused = diagnosed(
+        Some(ghost + &tries([60, 55, 50, 20, 15])),
+        Vec::new(),
+        NowFrom::Server,
+        &three_slots(STARTED + 100),
+    );
+    assert_eq!(stuck(&refused).unwrap().cause, Some("ghost-slot"));
+}
+
+#[test]
+fn one_entry_is_certain_only_under_a_limit_that_is_known_or_beside_a_refusal() {
+    let ghost = start() + &enters(9000, "du-old");
+    let of = |rest: String| {
+        let diagnosis = diagnosed(
+            Some(ghost.clone() + &rest),
+            Vec::new(),
+            NowFrom::Server,
+            &three_slots(3600),
+        );
+        let finding = stuck(&diagnosis).unwrap();
+        (finding.cause, finding.confidence)
+    };
+    assert_eq!(
+        of(line(10, "Reconcile dd-9", "dd-9")),
+        (Some("ghost-slot"), Confidence::Likely)
+    );
+    assert_eq!(
+        of(tries([60, 55, 50, 20, 15])),
+        (Some("ghost-slot"), Confidence::Certain)
+    );
+}
+
+#[test]
+fn a_mover_pod_that_never_ran_is_no_ghost() {
+    let mut pending = mover("du-gone", "node-a", 9010);
+    assert_eq!(
+        stuck(&diagnosed(None, Vec::new(), NowFrom::Server, &[pending.clone()]))
+            .unwrap()
+            .cause,
+        Some("ghost-slot")
+    );
+    pending["status"] = serde_json::json!({"phase": "Pending"});
+    assert_eq!(
+        stuck(&diagnosed(None, Vec::new(), NowFrom::Server, &[pending]))
+            .unwrap()
+            .cause,
+        Some("undetermined")
+    );
+}
+
+#[test]
+fn mover_pods_for_a_part_of_the_slots_are_likely_and_give_way_to_a_blocked_worker() {
+    let mut more = three_slots(STARTED + 100).to_vec();
+    more.push(mover("du-old", "node-a", 9010));
+    let alone = diagnosed(None, Vec::new(), NowFrom::Server, &more);
+    let finding = stuck(&alone).unwrap();
+    assert_eq!(
+        (finding.cause, finding.confidence),
+        (Some("ghost-slot"), Confidence::Likely)
+    );
+    let log = start()
+        + &enters(9000, "du-old")
+        + &line(4000, "Exposing CSI snapshot", "du-2")
+        + &line(10, "some other line", "x");
+    let traced = diagnosed(Some(log), Vec::new(), NowFrom::Server, &more);
+    let finding = stuck(&traced).unwrap();
+    assert_eq!(finding.cause, Some("worker-blocked"));
+    assert_eq!(blockers(finding), ["du-2"]);
+}
