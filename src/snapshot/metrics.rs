@@ -26,6 +26,8 @@ pub struct AgentMetrics {
     /// How many tasks of a kind have ended since the process started, by Velero's own counters: DataUploads and
     /// DataDownloads that succeeded, failed or were cancelled, and pod volume backups.
     pub ended: BTreeMap<TaskKind, i64>,
+    /// How many pages end before all that is read of them: what they lack is not known, and no zero.
+    pub cut: usize,
 }
 
 /// What the metrics say of the one worker of a kind.
@@ -75,13 +77,22 @@ pub fn read(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
     let runtime = of_registry(&of_runtime);
     // Each registry has its own pages. One of an earlier process says nothing about the later.
     match (runtime, velero) {
-        (Some(runtime), Some(velero)) if runtime.process_start == velero.process_start => {
+        (Some(runtime), Some(velero))
+            if runtime.process_start.is_some()
+                && runtime.process_start == velero.process_start =>
+        {
             Some(AgentMetrics {
                 ended: velero.ended,
+                cut: runtime.cut.saturating_add(velero.cut),
                 ..runtime
             })
         }
-        (Some(runtime), Some(_) | None) => Some(runtime),
+        (Some(runtime), other) => Some(AgentMetrics {
+            cut: runtime
+                .cut
+                .saturating_add(other.map_or(0, |velero| velero.cut)),
+            ..runtime
+        }),
         (None, velero) => velero,
     }
 }
@@ -96,18 +107,21 @@ fn of_registry(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
         })
         .collect();
     pages.sort_by_key(|(time, _)| *time);
-    let (last_at, last) = pages.last()?;
-    // Counters of another process say nothing.
+    let (last_at, last) = pages.last().map(|(time, page)| (time, page))?;
+    // Counters of another process say nothing, nor do those of a page that does not tell whose they are.
     let (first_at, first) = pages
         .iter()
-        .find(|(_, page)| page.process_start == last.process_start)?;
+        .map(|(time, page)| (time, page))
+        .find(|(_, page)| page.process_start.is_some() && page.process_start == last.process_start)
+        .unwrap_or((last_at, last));
+    let counts = first.has_all_counts && last.has_all_counts;
     let mut workers: BTreeMap<TaskKind, WorkerMetrics> = BTreeMap::new();
     for kind in TaskKind::ALL {
         let difference = |series: Series| {
             let after = last.values.get(&(kind, series))?;
             // A series appears with its first count.
             let before = first.values.get(&(kind, series)).copied().unwrap_or(0.0);
-            (first_at < last_at)
+            (counts && first_at < last_at)
                 .then(|| whole(after - before))
                 .flatten()
                 .filter(|count| *count >= 0)
@@ -136,9 +150,12 @@ fn of_registry(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
         last: *last_at,
         process_start: last.process_start,
         workers,
+        cut: pages.iter().filter(|(_, page)| page.is_cut()).count(),
         ended: last
             .ended
             .iter()
+            // The last families of a page tell that those before are whole.
+            .filter(|_| last.process_start.is_some())
             .filter_map(|(kind, count)| Some((*kind, whole(*count)?)))
             .collect(),
     })
@@ -158,10 +175,18 @@ enum Series {
 struct Page {
     process_start: Option<Timestamp>,
     values: BTreeMap<(TaskKind, Series), f64>,
+    /// Whether a family comes after that of the reconciles: families are sorted by their names.
+    has_all_counts: bool,
     ended: BTreeMap<TaskKind, f64>,
 }
 
 impl Page {
+    /// Whether it ends before all that is read of it: the start of the process stands near the end.
+    fn is_cut(&self) -> bool {
+        self.process_start.is_none()
+            || (!self.has_all_counts && self.values.keys().any(|(_, series)| *series == Series::Reconciled))
+    }
+
     /// Reads a page in Prometheus' text format. A page that was cut loses the line that it was cut in; lines
     /// that are not understood are passed over.
     fn parse(body: &str) -> Self {
@@ -177,6 +202,7 @@ impl Page {
 
     fn line(&mut self, line: &str) {
         let line = line.trim();
+        self.has_all_counts |= family(line) > COUNTS;
         if let Some((kind, rest)) = ENDED_SERIES
             .iter()
             .find_map(|(name, kind)| Some((*kind, line.strip_prefix(name)?)))
@@ -189,7 +215,7 @@ impl Page {
         let wanted = [
             "process_start_time_seconds",
             "controller_runtime_active_workers",
-            "controller_runtime_reconcile_total",
+            COUNTS,
             "workqueue_longest_running_processor_seconds",
         ]
         .into_iter()
@@ -219,7 +245,7 @@ impl Page {
                     .and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since).ok());
             }
             "controller_runtime_active_workers" => add(Series::Active),
-            "controller_runtime_reconcile_total" => {
+            COUNTS => {
                 add(Series::Reconciled);
                 if label("result") == Some("requeue_after") {
                     add(Series::Requeued);
@@ -228,6 +254,21 @@ impl Page {
             _ => add(Series::LongestRunning),
         }
     }
+}
+
+/// The family that counts reconciles.
+const COUNTS: &str = "controller_runtime_reconcile_total";
+
+/// Returns the name of the family that a line is about; empty for other lines.
+fn family(line: &str) -> &str {
+    let line = ["# HELP ", "# TYPE "]
+        .iter()
+        .find_map(|before| line.strip_prefix(before))
+        .unwrap_or(line);
+    let end = line.find([' ', '\t', '{']).unwrap_or(line.len());
+    line.get(..end)
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .unwrap_or_default()
 }
 
 /// Where Velero serves its own registry.

@@ -167,3 +167,44 @@ fn the_two_registries_of_an_agent_are_read_apart() {
     let other = of(&[page(0, &body(100, 1, 0, "0")), velero]).unwrap();
     assert!(other.ended.is_empty());
 }
+
+#[test]
+fn what_a_cut_page_does_not_show_is_not_known_and_no_zero() {
+    let whole = |requeued| {
+        body(requeued, 1, 0, "0").replace(
+            "controller_runtime_reconcile_total_more{controller=\"dataupload\"} 7\n",
+            "go_goroutines 12\n",
+        )
+    };
+    let cut_after = |text: &str, last: &str| {
+        let end = text.find(last).unwrap();
+        let line_end = text[end..].find('\n').unwrap();
+        text[..=end + line_end].to_owned()
+    };
+    let counts = |first: &str, last: &str| {
+        let found = of(&[page(0, first), page(12, last)]).unwrap();
+        let worker = found.workers[&TaskKind::DataUpload];
+        (worker.active, worker.requeued, worker.reconciled, found.cut)
+    };
+    let (first, last) = (whole(100), whole(104));
+    assert_eq!(counts(&first, &last), (Some(0), Some(4), Some(4), 0));
+    // Before the line that counts the requeues, and before the start of the process.
+    for at in ["result=\"error\"", "result=\"requeue_after\"", "go_goroutines"] {
+        let (short, shorter) = (cut_after(&first, at), cut_after(&last, at));
+        assert_eq!(counts(&short, &shorter), (Some(0), None, None, 2), "{at}");
+        assert_eq!(counts(&short, &last), (Some(0), None, None, 1), "{at}");
+        assert_eq!(counts(&first, &shorter), (Some(0), None, None, 1), "{at}");
+    }
+    // One whose controller never had to come back counts none.
+    let never = |errors| body(0, errors, 0, "0").replace("result=\"requeue_after\"} 0\n", "result=\"success\"} 0\n");
+    assert_eq!(counts(&never(1), &never(3)), (Some(0), Some(0), Some(2), 0));
+}
+
+#[test]
+fn counters_of_a_page_of_velero_that_is_cut_are_not_told() {
+    let mut velero = page(6, "podVolume_data_upload_success_total{node=\"a\"} 4\n");
+    velero.port = 8085;
+    let found = of(&[page(0, &body(100, 1, 0, "0")), velero]).unwrap();
+    assert!(found.ended.is_empty());
+    assert_eq!(found.cut, 1);
+}

@@ -153,6 +153,14 @@ impl Notes {
         let previous_evidence = find_log(&pod, &container, logs, Previous::Yes)
             .and_then(|log| log_evidence::read(log, None));
         let metrics = metrics_of(&pod, metrics, started_at);
+        if metrics.as_ref().is_some_and(|metrics| metrics.cut > 0) {
+            self.gap(Gap::new(
+                "metrics",
+                GapReason::Partial,
+                &format!("a page of metrics of {who} is cut: it ends before all that is read of it"),
+                "what the rest would count is not known, and who asks for a slot is not told by it",
+            ));
+        }
         let version = VeleroVersion::from_image(&image).or_else(|| {
             let said = log.as_ref()?.version.as_deref()?;
             VeleroVersion::parse(said)

@@ -26,6 +26,8 @@ fn enters(seconds_ago: i64, task: &str) -> String {
 }
 
 fn metrics(seconds_ago: i64, active: i64, longest: i64, requeued: i64) -> MetricsPage {
+    let start: jiff::Timestamp = ago(STARTED).parse().unwrap();
+    let start = start.as_second();
     MetricsPage {
         namespace: NS.to_owned(),
         pod: "node-agent-node-a".to_owned(),
@@ -34,6 +36,7 @@ fn metrics(seconds_ago: i64, active: i64, longest: i64, requeued: i64) -> Metric
         body: format!(
             "controller_runtime_active_workers{{controller=\"dataupload\"}} {active}\n\
              controller_runtime_reconcile_total{{controller=\"dataupload\",result=\"requeue_after\"}} {requeued}\n\
+             process_start_time_seconds {start}\n\
              workqueue_longest_running_processor_seconds{{name=\"dataupload\"}} {longest}\n"
         ),
     }
@@ -587,4 +590,20 @@ fn mover_pods_for_a_part_of_the_slots_are_likely_and_give_way_to_a_blocked_worke
     let finding = stuck(&traced).unwrap();
     assert_eq!(finding.cause, Some("worker-blocked"));
     assert_eq!(blockers(finding), ["du-2"]);
+}
+
+#[test]
+fn pages_that_are_cut_before_the_requeues_make_no_lost_event() {
+    let cut = |page: MetricsPage| {
+        let end = page.body.find("controller_runtime_reconcile_total").unwrap();
+        let counts = "controller_runtime_reconcile_total{controller=\"dataupload\",result=\"error\"} 3\n";
+        MetricsPage {
+            body: page.body[..end].to_owned() + counts,
+            ..page
+        }
+    };
+    let pages = [metrics(12, 0, 0, 5), metrics(0, 0, 0, 7)].map(cut).to_vec();
+    let diagnosis = diagnosed(None, pages, NowFrom::Server, &[]);
+    assert_eq!(stuck(&diagnosis).unwrap().cause, Some("undetermined"));
+    assert!(diagnosis.gaps.iter().any(|gap| gap.resource == "metrics"));
 }
