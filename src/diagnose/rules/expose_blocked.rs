@@ -164,6 +164,12 @@ fn finding(
 fn summary(cause: &str, group: &[Blocked<'_, '_>], tasks: &[TaskRef], left: Option<i64>) -> String {
     let several = tasks.len();
     let pods = words::verb(several, "the mover pod", "the mover pods");
+    let said = group
+        .iter()
+        .find_map(|blocked| blocked.complaint.message.as_deref())
+        .map_or_else(String::new, |message| {
+            format!(": {}", words::short(message))
+        });
     let what = match cause {
         "unschedulable" => format!("no node takes {pods}"),
         "volume-not-bound" => format!(
@@ -174,17 +180,15 @@ fn summary(cause: &str, group: &[Blocked<'_, '_>], tasks: &[TaskRef], left: Opti
         "mount-failed" => format!("the volume of {pods} cannot be mounted"),
         "image-pull" => format!("{pods} {} no image", words::verb(several, "gets", "get")),
         "pod-rejected" => format!("the node rejected {pods}"),
+        _ if !said.is_empty() => format!(
+            "{pods} {} not come up",
+            words::verb(several, "does", "do")
+        ),
         _ => format!(
             "{pods} {} not come up, and nothing that was read says why",
             words::verb(several, "does", "do")
         ),
     };
-    let said = group
-        .iter()
-        .find_map(|blocked| blocked.complaint.message.as_deref())
-        .map_or_else(String::new, |message| {
-            format!(": {}", words::short(message))
-        });
     let end = match left {
         Some(left) if left > 0 => format!(
             "; without a change {} in {}",

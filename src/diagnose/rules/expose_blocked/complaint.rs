@@ -7,7 +7,7 @@ use super::words;
 use crate::diagnose::case::Case;
 use crate::diagnose::finding::{Confidence, Evidence};
 use crate::replay::TaskReplay;
-use crate::snapshot::{ContainerState, Observed, Pod};
+use crate::snapshot::{ContainerState, Event, Observed, Pod};
 use crate::velero::{ObjectRef, TaskKind};
 
 /// What stands in the way of one task.
@@ -70,6 +70,13 @@ const MOUNT_REASONS: [&str; 4] = [
     "FailedMount",
     "FailedMapVolume",
     "VolumeResizeFailed",
+];
+
+/// Reasons of pod events that mean that a volume has come to the node.
+const MENDED_REASONS: [&str; 3] = [
+    "SuccessfulAttachVolume",
+    "SuccessfulMountVolume",
+    "VolumeResizeSuccessful",
 ];
 
 /// Looks for what keeps an Accepted task from being prepared; `None` where nothing does, where it is
@@ -232,15 +239,14 @@ fn no_image(pod: &Pod) -> Option<Complaint> {
 /// A volume that does not get to the node: by an Event of the pod, or by the pod's own message.
 fn not_mounted(case: &Case<'_, '_>, pod: &Pod) -> Option<Complaint> {
     let by_event = last_event(case, "Pod", &pod.key, &pod.uid, |event| {
-        MOUNT_REASONS.contains(&event.reason.as_str())
+        MOUNT_REASONS.contains(&event.reason.as_str()) && !is_mended(case, pod, event)
     });
-    let lower = pod.message.to_ascii_lowercase();
-    let by_message = (lower.contains("mount") || lower.contains("attach")).then_some(&pod.message);
+    let by_message = is_about_a_mount(&pod.message).then_some(&pod.message);
     let mut complaint = about(pod, "mount-failed");
+    complaint.confidence = Confidence::Likely;
     complaint.permanence = Permanence::Failing;
     complaint.since = scheduled_at(pod);
     if let Some(event) = by_event {
-        complaint.confidence = Confidence::Likely;
         complaint.evidence.push(event_evidence(event));
         complaint.message = Some(event.message.clone());
         complaint.since = event.first_seen.or(complaint.since);
@@ -252,6 +258,38 @@ fn not_mounted(case: &Case<'_, '_>, pod: &Pod) -> Option<Complaint> {
         complaint.message = Some(message.clone());
     }
     Some(complaint)
+}
+
+/// Whether words of a pod are about a mount or an attachment: whole words, since an amount is none.
+fn is_about_a_mount(message: &str) -> bool {
+    message
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .map(str::to_ascii_lowercase)
+        .any(|word| {
+            ["mount", "unmount", "attach", "failedmount", "failedattach"]
+                .iter()
+                .any(|begin| word.starts_with(begin))
+        })
+}
+
+/// Whether a volume got to the node after the Event that complains of it: the attachment is tried again, and an
+/// attachment that succeeds ends what came before.
+fn is_mended(case: &Case<'_, '_>, pod: &Pod, complaint: &Event) -> bool {
+    last_event(case, "Pod", &pod.key, &pod.uid, |event| {
+        MENDED_REASONS.contains(&event.reason.as_str())
+            && event.last_seen >= complaint.last_seen
+            && match (volume_in(&complaint.message), volume_in(&event.message)) {
+                (Some(missing), Some(there)) => missing == there,
+                (Some(_) | None, Some(_) | None) => true,
+            }
+    })
+    .is_some()
+}
+
+/// The volume that an Event names in quotes: `… for volume "pvc-1"`.
+fn volume_in(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("volume \"")?;
+    rest.split_once('"').map(|(name, _)| name)
 }
 
 /// A pod that is scheduled and says nothing.

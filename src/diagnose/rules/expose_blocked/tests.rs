@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::super::example::*;
 use super::check;
 use crate::diagnose::case::CouldBe;
-use crate::diagnose::finding::{Finding, Severity};
+use crate::diagnose::finding::{Confidence, Finding, Severity};
 
 fn unscheduled(seconds: i64, message: &str) -> Value {
     with(
@@ -222,4 +222,58 @@ fn pods_that_cannot_be_read_leave_it_open() {
     let told = propose(check, [accepted("du-1", 600)]);
     assert!(told.findings.is_empty());
     assert_eq!(told.inconclusive[0].could_be, CouldBe::Critical);
+}
+
+#[test]
+fn an_amount_is_no_mount_and_words_of_a_pod_are_at_most_likely() {
+    let of = |message: &str| {
+        let found = about(900, vec![with(scheduled(800), "status.message", message)]);
+        (found[0].cause, found[0].confidence)
+    };
+    let (cause, _) = of("Pod needs a sufficient amount of ephemeral storage");
+    assert_eq!(cause, Some("undetermined"));
+    for message in [
+        "Unable to attach or mount volumes: timed out",
+        "MountVolume.SetUp failed for volume \"pvc-1\"",
+        "AttachVolume.Attach failed",
+    ] {
+        assert_eq!(of(message), (Some("mount-failed"), Confidence::Likely));
+    }
+}
+
+#[test]
+fn an_attachment_that_succeeded_at_last_is_over_for_its_own_volume() {
+    let failed = event(
+        "Pod",
+        "du-1",
+        "FailedAttachVolume",
+        "Multi-Attach error for volume \"pvc-1\" Volume is already used",
+    );
+    let attached = |volume: &str| {
+        event(
+            "Pod",
+            "du-1",
+            "SuccessfulAttachVolume",
+            &format!("AttachVolume.Attach succeeded for volume \"{volume}\""),
+        )
+    };
+    let cause = |events: &[Value]| {
+        let objects = [vec![scheduled(800)], events.to_vec()].concat();
+        about(900, objects)[0].cause
+    };
+    assert_eq!(cause(&[failed.clone()]), Some("mount-failed"));
+    assert_eq!(cause(&[failed.clone(), attached("pvc-1")]), Some("undetermined"));
+    assert_eq!(cause(&[failed.clone(), attached("pvc-2")]), Some("mount-failed"));
+    let before = with(attached("pvc-1"), "lastTimestamp", ago(300));
+    assert_eq!(cause(&[failed, before]), Some("mount-failed"));
+}
+
+#[test]
+fn a_pod_that_says_why_it_ended_is_not_said_to_be_silent() {
+    let mut evicted = mover("du-1", "Failed", 300);
+    evicted["status"] = json!({"phase": "Failed", "reason": "Evicted",
+        "message": "The node was low on resource: memory."});
+    let summary = about(600, vec![evicted])[0].summary.clone();
+    assert!(summary.contains("does not come up: Evicted: The node was low"), "{summary}");
+    assert!(!summary.contains("nothing that was read says why"), "{summary}");
 }
