@@ -1,14 +1,16 @@
 //! A published fault of a version that is in use and fits what is seen. Which releases have which fault
 //! is a table of the Velero layer; here stands what each fault looks like. One finding for each fault.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
 
 use super::{ends, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{CancelState, DeadlineWhat, Mover, NotWorking, Situation, TaskReplay, Working};
 use crate::snapshot::{Observed, ParentRef, Task};
-use crate::velero::profile::KnownBug;
+use crate::velero::profile::{AgentLabel, KnownBug, Profile};
 use crate::velero::{DEFAULT_PREPARE_TIMEOUT_SECONDS, Phase, TaskKind, TaskRef, VeleroVersion};
 
 pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
@@ -111,7 +113,8 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
                     && task
                         .task
                         .progress
-                        .is_none_or(|progress| progress.bytes_done == 0)
+                        // A total is counted by the data path.
+                        .is_none_or(|progress| progress.bytes_done == 0 && progress.total_bytes == 0)
             }),
         ),
         KnownBug::Velero9365 => (
@@ -136,21 +139,25 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
 /// Unfinished tasks of a node that has no agent of Velero's namespace and one of another, under a server that
 /// has the bug. Of a cluster only Velero's own pods are read: it shows in input that holds both.
 fn counted_elsewhere(case: &Case<'_, '_>) -> Vec<TaskRef> {
-    if !server_version(case).is_some_and(|version| KnownBug::Velero9666.affects(&version)) {
+    let Some(server) =
+        server_version(case).filter(|version| KnownBug::Velero9666.affects(version))
+    else {
         return Vec::new();
-    }
+    };
+    // The server looks by the label of its own release.
+    let label = match Profile::of(&server).map(|(profile, _)| profile.agent_label) {
+        Ok(AgentLabel::Role) => "role",
+        Ok(AgentLabel::Name) | Err(_) => "name",
+    };
     let foreign_agents: BTreeSet<&str> = case
         .snapshot
         .pods
         .values()
         .filter(|pod| pod.key.namespace != case.snapshot.namespace && pod.phase == "Running")
         .filter(|pod| {
-            // By `name` up to v1.15, by `role` since (v1.16.2 pkg/nodeagent/node_agent.go).
-            ["name", "role"].into_iter().any(|label| {
-                pod.labels
-                    .get(label)
-                    .is_some_and(|value| value == "node-agent")
-            })
+            pod.labels
+                .get(label)
+                .is_some_and(|value| value == "node-agent")
         })
         .filter_map(|pod| pod.node.as_deref())
         .collect();
@@ -188,11 +195,23 @@ fn uncounted(case: &Case<'_, '_>) -> Vec<TaskRef> {
         .tasks()
         .filter_map(|task| task.task.parent.as_ref())
         .collect();
+    // A Backup that makes its tasks, and one whose last task has just ended, are InProgress too.
+    let mut last_ends: BTreeMap<&ParentRef, Option<Timestamp>> = BTreeMap::new();
+    for task in case.snapshot.tasks.values() {
+        if let Some(parent) = &task.parent {
+            let last = last_ends.entry(parent).or_default();
+            *last = (*last).max(ends::ended_at(task));
+        }
+    }
     case.snapshot
         .tasks
         .values()
         .filter(|task| {
             task.reference.kind == TaskKind::PodVolumeBackup && task.phase == Phase::Canceled
+        })
+        .filter(|task| {
+            let last = task.parent.as_ref().and_then(|parent| last_ends.get(parent));
+            case.older_than(last.copied().flatten(), case.threshold())
         })
         .filter(|task| {
             task.parent
