@@ -100,6 +100,14 @@ fn one(
         Role::Objects | Role::Logs => reading.objects(shown, Box::new(entry), size),
         Role::Log(log) => reading.named_log(Whose::Known(log), shown, Box::new(entry)),
         Role::LooseLog => reading.named_log(Whose::ByName(components), shown, Box::new(entry)),
+        Role::Packed => {
+            reading.passed_over.packed.add(shown);
+            Ok(())
+        }
+        Role::RotatedLog => {
+            reading.passed_over.rotated.add(shown);
+            Ok(())
+        }
         Role::Other => Ok(()),
     }
 }

@@ -73,6 +73,14 @@ fn one(
             let whose = Whose::ByName(components.to_vec());
             reading.named_file(whose, shown, &mut open()?)
         }
+        Role::Packed => {
+            reading.passed_over.packed.add(shown);
+            Ok(())
+        }
+        Role::RotatedLog => {
+            reading.passed_over.rotated.add(shown);
+            Ok(())
+        }
         Role::Other => Ok(()),
     }
 }

@@ -121,6 +121,10 @@ impl Intake {
             log.previous,
         );
         self.count(&log.body);
+        // `oc adm inspect` may leave an empty file where it had to ask for a log again.
+        if log.body.trim().is_empty() && self.logs.contains_key(&key) {
+            return;
+        }
         self.logs.insert(key, log);
     }
 

@@ -26,6 +26,7 @@ mod loose_log;
 mod names;
 mod objects;
 mod pack;
+mod passed_over;
 mod place;
 mod printable;
 mod private;
@@ -45,6 +46,7 @@ use crate::capture::Capture;
 use intake::Intake;
 pub use pack::gzip;
 pub use place::Place;
+use passed_over::PassedOver;
 use printable::printable;
 pub use private::{Overwrite, write_private, write_whole};
 use reading::Reading;
@@ -99,6 +101,7 @@ pub fn read(
         intake: Intake::default(),
         limits,
         budget: bytes::Budget::new(limits.total_bytes),
+        passed_over: PassedOver::default(),
     };
     let mut names = Vec::new();
     for path in paths {

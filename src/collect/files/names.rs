@@ -13,6 +13,10 @@ pub(super) enum Role {
     Logs,
     /// A log of which the name may tell the pod, and nothing else does.
     LooseLog,
+    /// Objects or a log, packed in a form that is not read.
+    Packed,
+    /// A part of an agent's log that was rotated away.
+    RotatedLog,
     /// Nothing that is read.
     Other,
 }
@@ -33,7 +37,8 @@ pub(super) struct LogName {
 /// - `core_v1/<namespace>/<pod>/<container>/<container>.log`, as `velero debug` writes it
 ///   (crash-diagnostics v0.3.7 and v0.4.3),
 /// - `namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/{current,previous}.log`, as
-///   `oc adm inspect` writes it,
+///   `oc adm inspect` writes it, or `{current,previous}.insecure.log` where it had to ask again without the
+///   certificate of the kubelet,
 /// - `<namespace>/<pod>/logs.txt`, as `kubectl cluster-info dump` writes it,
 /// - other `*.log`, which are joined to a pod by their name: what people save with `kubectl logs`,
 ///
@@ -51,16 +56,19 @@ pub(super) fn role(components: &[String]) -> Role {
     {
         return Role::Log(log);
     }
+    if is_rotated_log_of_an_agent(components) {
+        return Role::RotatedLog;
+    }
     // What `oc adm inspect` asks of a container itself: metrics.json is not even JSON.
     if is_answer_of_container(components) {
         return Role::Other;
     }
     let lower = name.to_ascii_lowercase();
+    if is_packed(&lower, components) {
+        return Role::Packed;
+    }
     let plain = lower.strip_suffix(".gz").unwrap_or(&lower);
-    if [".json", ".yaml", ".yml"]
-        .iter()
-        .any(|ending| plain.ends_with(ending))
-    {
+    if is_objects_name(plain) {
         return Role::Objects;
     }
     if plain == "logs.txt" {
@@ -70,6 +78,28 @@ pub(super) fn role(components: &[String]) -> Role {
         return Role::LooseLog;
     }
     Role::Other
+}
+
+fn is_objects_name(plain: &str) -> bool {
+    [".json", ".yaml", ".yml"]
+        .iter()
+        .any(|ending| plain.ends_with(ending))
+}
+
+/// Endings of files that are packed in another form than gzip.
+const PACKED: [&str; 8] = [
+    ".zip", ".xz", ".bz2", ".zst", ".zstd", ".lz4", ".7z", ".lzma",
+];
+
+fn is_packed(lower: &str, components: &[String]) -> bool {
+    PACKED
+        .iter()
+        .find_map(|ending| lower.strip_suffix(ending))
+        .is_some_and(|inner| {
+            is_objects_name(inner)
+                || inner == "logs.txt"
+                || (is_log_name(inner) && !is_log_of_an_operation(components))
+        })
 }
 
 /// Returns whether a file is called what people call a log that they save.
@@ -131,10 +161,24 @@ fn inspect_log(components: &[String]) -> Option<LogName> {
         return None;
     }
     match file.as_str() {
-        "current.log" => Some(log_name(namespace, pod, container, Previous::No)),
-        "previous.log" => Some(log_name(namespace, pod, container, Previous::Yes)),
+        "current.log" | "current.insecure.log" => Some(log_name(namespace, pod, container, Previous::No)),
+        "previous.log" | "previous.insecure.log" => {
+            Some(log_name(namespace, pod, container, Previous::Yes))
+        }
         _ => None,
     }
+}
+
+/// What `oc adm inspect --rotated-pod-logs` writes: parts of a log that the kubelet has rotated.
+fn is_rotated_log_of_an_agent(components: &[String]) -> bool {
+    matches!(
+        components,
+        [.., pods, _, container, _, logs, rotated, _]
+            if pods == "pods"
+                && logs == "logs"
+                && rotated == "rotated"
+                && container.starts_with("node-agent")
+    )
 }
 
 fn is_answer_of_container(components: &[String]) -> bool {
@@ -219,7 +263,12 @@ mod tests {
                 format!("{} {} {}", log.namespace, log.pod, log.container),
                 log.previous,
             ),
-            other @ (Role::Objects | Role::Logs | Role::LooseLog | Role::Other) => {
+            other @ (Role::Objects
+            | Role::Logs
+            | Role::LooseLog
+            | Role::Packed
+            | Role::RotatedLog
+            | Role::Other) => {
                 panic!("{other:?}")
             }
         }
@@ -240,6 +289,16 @@ mod tests {
                 "ns pod c",
                 Previous::Yes,
             ),
+            (
+                "namespaces/ns/pods/pod/c/c/logs/current.insecure.log",
+                "ns pod c",
+                Previous::No,
+            ),
+            (
+                "x/namespaces/ns/pods/pod/c/c/logs/previous.insecure.log",
+                "ns pod c",
+                Previous::Yes,
+            ),
         ] {
             assert_eq!(log_of(path), (who.to_owned(), previous), "{path}");
         }
@@ -256,6 +315,32 @@ mod tests {
             assert_eq!(of(path), Role::LooseLog, "{path}");
         }
         assert_eq!(of("ns/pod/logs.txt"), Role::Logs);
+    }
+
+    #[test]
+    fn files_that_would_be_read_if_they_were_packed_otherwise_are_told_from_those_that_would_not() {
+        for path in [
+            "node-agent-x7k2p.log.zip",
+            "a/node-agent-x7k2p.LOG.XZ",
+            "pods.yaml.zst",
+            "ns/pod/logs.txt.bz2",
+        ] {
+            assert_eq!(of(path), Role::Packed, "{path}");
+        }
+        for path in ["a.zip", "photo.png.zip", "backup_nightly.log.xz"] {
+            assert_eq!(of(path), Role::Other, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_rotated_part_of_an_agents_log_is_told_from_those_of_others() {
+        let of_container = |name: &str| {
+            of(&format!(
+                "namespaces/ns/pods/pod/{name}/{name}/logs/rotated/0.log.20260102-030405.gz"
+            ))
+        };
+        assert_eq!(of_container("node-agent"), Role::RotatedLog);
+        assert_eq!(of_container("db"), Role::Other);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::json::{self, Broken, Found, Shape};
 use super::logs::Whose;
 use super::names::is_log_name;
 use super::objects::{self, Contents};
+use super::passed_over::PassedOver;
 use super::printable::printable;
 use super::{FilesError, Limits, Place, archive, folder, log_text, said, yaml};
 use crate::capture::format::{self, FormatError};
@@ -24,6 +25,8 @@ pub(super) struct Reading<'a> {
     pub(super) limits: &'a Limits,
     /// What the run may still read and unpack.
     pub(super) budget: Budget,
+    /// Files that it passes over, of which the names say that something is in them.
+    pub(super) passed_over: PassedOver,
 }
 
 impl Reading<'_> {

@@ -262,3 +262,48 @@ fn of_the_same_object_written_twice_the_one_in_a_list_is_kept() {
     let capture = from_paths(&[folder.path()]).unwrap();
     assert_eq!(told(&capture)[0], "datauploads list whole: a");
 }
+
+#[test]
+fn what_is_packed_in_another_form_than_gzip_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("pod.json"), AGENT).unwrap();
+    for name in ["a.log.zip", "b.log.xz", "c.yaml.zst", "node-agent-x.log.bz2"] {
+        fs::write(folder.path().join(name), b"PK\x03\x04").unwrap();
+    }
+    let capture = read(
+        &[folder.path().to_owned()],
+        &mut std::io::empty(),
+        &Limits::default(),
+    )
+    .unwrap();
+    let problems = problems(&capture);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains("and 1 more: packed in a form other than gzip"));
+}
+
+#[test]
+fn a_log_that_oc_asked_for_again_is_read_and_not_replaced_by_an_empty_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = "namespaces/velero/pods/node-agent-x7k2p";
+    let logs = folder
+        .path()
+        .join(format!("{base}/node-agent/node-agent/logs"));
+    fs::create_dir_all(logs.join("rotated")).unwrap();
+    fs::write(folder.path().join(base).join("pod.json"), AGENT).unwrap();
+    fs::write(logs.join("current.insecure.log"), LINE).unwrap();
+    fs::write(logs.join("current.log"), "").unwrap();
+    fs::write(logs.join("rotated/0.log.20260101-000000"), LINE).unwrap();
+    let capture = read(
+        &[folder.path().to_owned()],
+        &mut std::io::empty(),
+        &Limits::default(),
+    )
+    .unwrap();
+    let [log] = capture.logs.as_slice() else {
+        panic!("{:?}", problems(&capture));
+    };
+    assert_eq!(log.body, LINE);
+    let problems = problems(&capture);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains("that was rotated away"));
+}
