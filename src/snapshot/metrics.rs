@@ -78,8 +78,7 @@ pub fn read(pages: &[&MetricsPage]) -> Option<AgentMetrics> {
     // Each registry has its own pages. One of an earlier process says nothing about the later.
     match (runtime, velero) {
         (Some(runtime), Some(velero))
-            if runtime.process_start.is_some()
-                && runtime.process_start == velero.process_start =>
+            if runtime.process_start.is_some() && runtime.process_start == velero.process_start =>
         {
             Some(AgentMetrics {
                 ended: velero.ended,
@@ -184,7 +183,11 @@ impl Page {
     /// Whether it ends before all that is read of it: the start of the process stands near the end.
     fn is_cut(&self) -> bool {
         self.process_start.is_none()
-            || (!self.has_all_counts && self.values.keys().any(|(_, series)| *series == Series::Reconciled))
+            || (!self.has_all_counts
+                && self
+                    .values
+                    .keys()
+                    .any(|(_, series)| *series == Series::Reconciled))
     }
 
     /// Reads a page in Prometheus' text format. A page that was cut loses the line that it was cut in; lines

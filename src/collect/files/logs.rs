@@ -225,7 +225,9 @@ impl Reading<'_> {
         if let Some(names) = self.passed_over.rotated.told() {
             self.say_of_log(
                 GapReason::Partial,
-                format!("{names}: a part of a node-agent's log that was rotated away, and not read"),
+                format!(
+                    "{names}: a part of a node-agent's log that was rotated away, and not read"
+                ),
             );
         }
         self.intake.into_capture(paths)

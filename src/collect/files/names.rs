@@ -161,7 +161,9 @@ fn inspect_log(components: &[String]) -> Option<LogName> {
         return None;
     }
     match file.as_str() {
-        "current.log" | "current.insecure.log" => Some(log_name(namespace, pod, container, Previous::No)),
+        "current.log" | "current.insecure.log" => {
+            Some(log_name(namespace, pod, container, Previous::No))
+        }
         "previous.log" | "previous.insecure.log" => {
             Some(log_name(namespace, pod, container, Previous::Yes))
         }

@@ -180,10 +180,9 @@ fn summary(cause: &str, group: &[Blocked<'_, '_>], tasks: &[TaskRef], left: Opti
         "mount-failed" => format!("the volume of {pods} cannot be mounted"),
         "image-pull" => format!("{pods} {} no image", words::verb(several, "gets", "get")),
         "pod-rejected" => format!("the node rejected {pods}"),
-        _ if !said.is_empty() => format!(
-            "{pods} {} not come up",
-            words::verb(several, "does", "do")
-        ),
+        _ if !said.is_empty() => {
+            format!("{pods} {} not come up", words::verb(several, "does", "do"))
+        }
         _ => format!(
             "{pods} {} not come up, and nothing that was read says why",
             words::verb(several, "does", "do")

@@ -114,7 +114,9 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
                         .task
                         .progress
                         // A total is counted by the data path.
-                        .is_none_or(|progress| progress.bytes_done == 0 && progress.total_bytes == 0)
+                        .is_none_or(|progress| {
+                            progress.bytes_done == 0 && progress.total_bytes == 0
+                        })
             }),
         ),
         KnownBug::Velero9365 => (
@@ -139,8 +141,7 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
 /// Unfinished tasks of a node that has no agent of Velero's namespace and one of another, under a server that
 /// has the bug. Of a cluster only Velero's own pods are read: it shows in input that holds both.
 fn counted_elsewhere(case: &Case<'_, '_>) -> Vec<TaskRef> {
-    let Some(server) =
-        server_version(case).filter(|version| KnownBug::Velero9666.affects(version))
+    let Some(server) = server_version(case).filter(|version| KnownBug::Velero9666.affects(version))
     else {
         return Vec::new();
     };
@@ -210,7 +211,10 @@ fn uncounted(case: &Case<'_, '_>) -> Vec<TaskRef> {
             task.reference.kind == TaskKind::PodVolumeBackup && task.phase == Phase::Canceled
         })
         .filter(|task| {
-            let last = task.parent.as_ref().and_then(|parent| last_ends.get(parent));
+            let last = task
+                .parent
+                .as_ref()
+                .and_then(|parent| last_ends.get(parent));
             case.older_than(last.copied().flatten(), case.threshold())
         })
         .filter(|task| {

@@ -351,7 +351,12 @@ fn stuck(
     let mut finding = Finding::new(
         id,
         severity,
-        case.cap(confidence(limit_known, pools, (&ghosts, fill), traced.as_ref())),
+        case.cap(confidence(
+            limit_known,
+            pools,
+            (&ghosts, fill),
+            traced.as_ref(),
+        )),
         format!(
             "{} {} on {} beside a free slot{span} (in progress {} of {limit}) and {what}: {why}",
             words::tasks(&waiting),

@@ -107,7 +107,11 @@ fn is_later(case: &Case<'_, '_>, task: &TaskReplay<'_>, at: Timestamp) -> bool {
         && writes
             .node_agent
             .is_some_and(|write| write.duration_since(at).as_secs() > WRITE_SECONDS);
-    let of_this_run = task.task.started.max(task.task.created).is_none_or(|from| from <= at);
+    let of_this_run = task
+        .task
+        .started
+        .max(task.task.created)
+        .is_none_or(|from| from <= at);
     let may_be_late = case.age(at) < BEHIND_SECONDS || objects_may_be_old(case);
     of_this_run && may_be_late && !written_since
 }

@@ -340,9 +340,12 @@ impl<'s> Traces<'_, '_, 's> {
     fn is_let_in_itself(&self, log: &LogEvidence, reference: &TaskRef) -> bool {
         let is_passed_over = !self.entries_are_logged()
             && log.task(reference).is_some_and(|logged| {
-                logged.looked.zip(logged.admitted).is_some_and(|(looked, at)| {
-                    looked.duration_since(at).as_secs() >= BLOCKED_SECONDS
-                })
+                logged
+                    .looked
+                    .zip(logged.admitted)
+                    .is_some_and(|(looked, at)| {
+                        looked.duration_since(at).as_secs() >= BLOCKED_SECONDS
+                    })
             });
         !is_passed_over && self.waiting().any(|task| task == reference)
     }

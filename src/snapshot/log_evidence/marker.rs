@@ -63,9 +63,9 @@ pub(super) enum Mark {
 }
 
 use Mark::{
-    Accepted, Admitted, AtSlot, Begins, Canceled, ConfigWarning, Diagnosis, Ends, Enters, ForcedCancel,
-    Leaves, MoverLogBegins, MoverLogEnds, NotMarked, PassedOver, PrepareHalts, Prepared,
-    ProcessStart, ProgressNotWritten, Refused, ResumeFails, Stage, Taken, Tries,
+    Accepted, Admitted, AtSlot, Begins, Canceled, ConfigWarning, Diagnosis, Ends, Enters,
+    ForcedCancel, Leaves, MoverLogBegins, MoverLogEnds, NotMarked, PassedOver, PrepareHalts,
+    Prepared, ProcessStart, ProgressNotWritten, Refused, ResumeFails, Stage, Taken, Tries,
 };
 use TaskKind::{DataDownload, DataUpload, PodVolumeBackup, PodVolumeRestore};
 
@@ -137,8 +137,16 @@ const BEGINNINGS: &[Marker] = &[
     ("PVB is canceled", Some(PodVolumeBackup), &[Canceled]),
     ("PVR is canceled", Some(PodVolumeRestore), &[Canceled]),
     // Prepared: the 5-second loop.
-    ("Data upload is prepared", Some(DataUpload), &[Prepared, Tries]),
-    ("Data download is prepared", Some(DataDownload), &[Prepared, Tries]),
+    (
+        "Data upload is prepared",
+        Some(DataUpload),
+        &[Prepared, Tries],
+    ),
+    (
+        "Data download is prepared",
+        Some(DataDownload),
+        &[Prepared, Tries],
+    ),
     (
         "PVB is prepared",
         Some(PodVolumeBackup),

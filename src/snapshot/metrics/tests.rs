@@ -189,14 +189,20 @@ fn what_a_cut_page_does_not_show_is_not_known_and_no_zero() {
     let (first, last) = (whole(100), whole(104));
     assert_eq!(counts(&first, &last), (Some(0), Some(4), Some(4), 0));
     // Before the line that counts the requeues, and before the start of the process.
-    for at in ["result=\"error\"", "result=\"requeue_after\"", "go_goroutines"] {
+    for at in [
+        "result=\"error\"",
+        "result=\"requeue_after\"",
+        "go_goroutines",
+    ] {
         let (short, shorter) = (cut_after(&first, at), cut_after(&last, at));
         assert_eq!(counts(&short, &shorter), (Some(0), None, None, 2), "{at}");
         assert_eq!(counts(&short, &last), (Some(0), None, None, 1), "{at}");
         assert_eq!(counts(&first, &shorter), (Some(0), None, None, 1), "{at}");
     }
     // One whose controller never had to come back counts none.
-    let never = |errors| body(0, errors, 0, "0").replace("result=\"requeue_after\"} 0\n", "result=\"success\"} 0\n");
+    let never = |errors| {
+        body(0, errors, 0, "0").replace("result=\"requeue_after\"} 0\n", "result=\"success\"} 0\n")
+    };
     assert_eq!(counts(&never(1), &never(3)), (Some(0), Some(0), Some(2), 0));
 }
 

@@ -157,7 +157,9 @@ impl Notes {
             self.gap(Gap::new(
                 "metrics",
                 GapReason::Partial,
-                &format!("a page of metrics of {who} is cut: it ends before all that is read of it"),
+                &format!(
+                    "a page of metrics of {who} is cut: it ends before all that is read of it"
+                ),
                 "what the rest would count is not known, and who asks for a slot is not told by it",
             ));
         }

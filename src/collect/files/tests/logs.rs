@@ -267,7 +267,12 @@ fn of_the_same_object_written_twice_the_one_in_a_list_is_kept() {
 fn what_is_packed_in_another_form_than_gzip_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("pod.json"), AGENT).unwrap();
-    for name in ["a.log.zip", "b.log.xz", "c.yaml.zst", "node-agent-x.log.bz2"] {
+    for name in [
+        "a.log.zip",
+        "b.log.xz",
+        "c.yaml.zst",
+        "node-agent-x.log.bz2",
+    ] {
         fs::write(folder.path().join(name), b"PK\x03\x04").unwrap();
     }
     let capture = read(

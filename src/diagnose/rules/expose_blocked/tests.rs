@@ -262,8 +262,14 @@ fn an_attachment_that_succeeded_at_last_is_over_for_its_own_volume() {
         about(900, objects)[0].cause
     };
     assert_eq!(cause(&[failed.clone()]), Some("mount-failed"));
-    assert_eq!(cause(&[failed.clone(), attached("pvc-1")]), Some("undetermined"));
-    assert_eq!(cause(&[failed.clone(), attached("pvc-2")]), Some("mount-failed"));
+    assert_eq!(
+        cause(&[failed.clone(), attached("pvc-1")]),
+        Some("undetermined")
+    );
+    assert_eq!(
+        cause(&[failed.clone(), attached("pvc-2")]),
+        Some("mount-failed")
+    );
     let before = with(attached("pvc-1"), "lastTimestamp", ago(300));
     assert_eq!(cause(&[failed, before]), Some("mount-failed"));
 }
@@ -274,6 +280,12 @@ fn a_pod_that_says_why_it_ended_is_not_said_to_be_silent() {
     evicted["status"] = json!({"phase": "Failed", "reason": "Evicted",
         "message": "The node was low on resource: memory."});
     let summary = about(600, vec![evicted])[0].summary.clone();
-    assert!(summary.contains("does not come up: Evicted: The node was low"), "{summary}");
-    assert!(!summary.contains("nothing that was read says why"), "{summary}");
+    assert!(
+        summary.contains("does not come up: Evicted: The node was low"),
+        "{summary}"
+    );
+    assert!(
+        !summary.contains("nothing that was read says why"),
+        "{summary}"
+    );
 }

@@ -67,9 +67,18 @@ fn overtaken_cases() -> Vec<(&'static str, Check, Vec<Value>, (i64, &'static str
     let new = with(task("DataUpload", "du-1", ""), "status", json!({}));
     let mut cancelled = running("Canceling");
     cancelled["spec"]["cancel"] = json!(true);
-    let prepared = with(task("DataUpload", "du-1", "Prepared"), "status.node", "node-a");
+    let prepared = with(
+        task("DataUpload", "du-1", "Prepared"),
+        "status.node",
+        "node-a",
+    );
     vec![
-        ("accept-blocked", accept_blocked::check, vec![new], (900, "Data upload is accepted")),
+        (
+            "accept-blocked",
+            accept_blocked::check,
+            vec![new],
+            (900, "Data upload is accepted"),
+        ),
         (
             "prepare-missed",
             prepare_missed::check,
@@ -125,7 +134,9 @@ fn a_task_that_the_log_shows_further_on_than_its_object_is_no_finding_and_no_sig
         assert!(with.findings.is_empty(), "{name}: {:?}", with.findings);
         let why = &with.inconclusive[0].why;
         assert!(
-            why.starts_with("the log of the node-agent is newer than the objects: DataUpload du-1 was "),
+            why.starts_with(
+                "the log of the node-agent is newer than the objects: DataUpload du-1 was "
+            ),
             "{name}: {why}"
         );
     }

@@ -469,7 +469,12 @@ fn a_waiting_task_is_no_ghost_of_its_own_entry() {
     // Objects beside a log in files may be older than the log, whatever `--now` says.
     let of_files = diagnosed(Some(log.clone()), Vec::new(), NowFrom::Flag, &[]);
     assert_eq!(stuck(&of_files), None);
-    assert!(of_files.inconclusive.join("; ").contains("it let DataUpload"));
+    assert!(
+        of_files
+            .inconclusive
+            .join("; ")
+            .contains("it let DataUpload")
+    );
     let live = diagnosed(Some(log), Vec::new(), NowFrom::Server, &[]);
     let finding = stuck(&live).unwrap();
     assert_eq!(finding.cause, Some("undetermined"));
@@ -520,7 +525,12 @@ fn a_ghost_that_leaves_slots_free_is_evidence_beside_the_cause() {
     let finding = stuck(&diagnosis).unwrap();
     assert_eq!(finding.cause, Some("worker-blocked"));
     assert_eq!(blockers(finding), ["du-2"]);
-    assert!(finding.evidence.iter().any(|one| one.source == "slot of du-old"));
+    assert!(
+        finding
+            .evidence
+            .iter()
+            .any(|one| one.source == "slot of du-old")
+    );
     // One that asks and is refused shows that the other slots are taken too.
     let refused = diagnosed(
         Some(ghost + &tries([60, 55, 50, 20, 15])),
@@ -558,9 +568,14 @@ fn one_entry_is_certain_only_under_a_limit_that_is_known_or_beside_a_refusal() {
 fn a_mover_pod_that_never_ran_is_no_ghost() {
     let mut pending = mover("du-gone", "node-a", 9010);
     assert_eq!(
-        stuck(&diagnosed(None, Vec::new(), NowFrom::Server, &[pending.clone()]))
-            .unwrap()
-            .cause,
+        stuck(&diagnosed(
+            None,
+            Vec::new(),
+            NowFrom::Server,
+            &[pending.clone()]
+        ))
+        .unwrap()
+        .cause,
         Some("ghost-slot")
     );
     pending["status"] = serde_json::json!({"phase": "Pending"});
@@ -595,14 +610,20 @@ fn mover_pods_for_a_part_of_the_slots_are_likely_and_give_way_to_a_blocked_worke
 #[test]
 fn pages_that_are_cut_before_the_requeues_make_no_lost_event() {
     let cut = |page: MetricsPage| {
-        let end = page.body.find("controller_runtime_reconcile_total").unwrap();
-        let counts = "controller_runtime_reconcile_total{controller=\"dataupload\",result=\"error\"} 3\n";
+        let end = page
+            .body
+            .find("controller_runtime_reconcile_total")
+            .unwrap();
+        let counts =
+            "controller_runtime_reconcile_total{controller=\"dataupload\",result=\"error\"} 3\n";
         MetricsPage {
             body: page.body[..end].to_owned() + counts,
             ..page
         }
     };
-    let pages = [metrics(12, 0, 0, 5), metrics(0, 0, 0, 7)].map(cut).to_vec();
+    let pages = [metrics(12, 0, 0, 5), metrics(0, 0, 0, 7)]
+        .map(cut)
+        .to_vec();
     let diagnosis = diagnosed(None, pages, NowFrom::Server, &[]);
     assert_eq!(stuck(&diagnosis).unwrap().cause, Some("undetermined"));
     assert!(diagnosis.gaps.iter().any(|gap| gap.resource == "metrics"));
