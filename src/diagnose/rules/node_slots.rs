@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::slot_cause::{self, LimitKnown, SlotCause};
-use super::words;
+use super::{overtaken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{
@@ -59,8 +59,8 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             if pools.is_empty() {
                 continue;
             }
-            if let Some(why) = slot_cause::limits::let_in_since(case, node, &pools) {
-                words::undecided(out, id, CouldBe::Critical, why);
+            if let Some(what) = slot_cause::limits::let_in_since(case, node, &pools) {
+                overtaken::tell(out, id, CouldBe::Critical, &what);
                 continue;
             }
             if let Some(gap) = node

@@ -9,7 +9,7 @@ use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::FindingId;
 use crate::replay::{Situation, TaskReplay};
 use crate::snapshot::log_evidence::LogEvidence;
-use crate::snapshot::{ManagedFields, NowFrom};
+use crate::snapshot::{Gap, GapReason, ManagedFields, NowFrom};
 use crate::velero::{Phase, TaskRef};
 
 /// For how long, in seconds, the objects may lag behind the logs that were read after them: a large cluster is
@@ -166,13 +166,23 @@ impl<'c, 'a, 's> Overtaken<'c, 'a, 's> {
                 step.as_str()
             ),
         };
-        words::undecided(
-            out,
-            self.rule,
-            self.could_be,
-            format!("the log of the node-agent is newer than the objects: {what}"),
-        );
+        tell(out, self.rule, self.could_be, &what);
     }
+}
+
+/// Says what a log shows that the objects do not, and that a rule could not decide for it.
+pub(super) fn tell(out: &mut Proposals, rule: FindingId, could_be: CouldBe, what: &str) {
+    let why = format!("the log of the node-agent is newer than the objects: {what}");
+    let gap = Gap::new(
+        "log",
+        GapReason::Partial,
+        &why,
+        "what its phase would mean is not concluded; objects read again would tell",
+    );
+    if !out.gaps.contains(&gap) {
+        out.gaps.push(gap);
+    }
+    words::undecided(out, rule, could_be, why);
 }
 
 #[cfg(test)]

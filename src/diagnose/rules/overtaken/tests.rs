@@ -133,6 +133,7 @@ fn a_task_that_the_log_shows_further_on_than_its_object_is_no_finding_and_no_sig
         let with = proposed(check, &read_with(&objects, &[line, (10, "Reconcile du-9")]));
         assert!(with.findings.is_empty(), "{name}: {:?}", with.findings);
         let why = &with.inconclusive[0].why;
+        assert!(with.gaps.iter().any(|gap| gap.message == *why), "{name}");
         assert!(
             why.starts_with(
                 "the log of the node-agent is newer than the objects: DataUpload du-1 was "

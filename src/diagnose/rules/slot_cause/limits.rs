@@ -92,9 +92,7 @@ pub(in crate::diagnose::rules) fn let_in_since(
         Some((name.clone(), at))
     });
     let (task, at) = waiting.chain(others).next()?;
-    Some(format!(
-        "the log of the node-agent is newer than the objects: it let {task} in at {at}"
-    ))
+    Some(format!("it let {task} in at {at}"))
 }
 
 /// Returns when an entry was made of a task that by its object has not come so far, or that is not among the
