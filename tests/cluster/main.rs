@@ -24,6 +24,7 @@
 mod actions;
 mod api;
 mod cases;
+mod completion;
 mod control_plane;
 mod crds;
 mod endings;

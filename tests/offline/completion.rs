@@ -1,5 +1,11 @@
 //! The compiled plugin under the name that kubectl asks for candidates, the scripts in a real shell, and the link.
 
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on has found something, and one is about a program that ends"
+)]
+
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -43,9 +43,7 @@ enum Shell {
     /// kubectl-velero_slots in fish
     Fish,
     /// kubectl-velero_slots in PowerShell
-    // The derived name would have a dash.
-    #[value(name = "powershell")]
-    PowerShell,
+    Powershell,
 }
 
 impl Shell {
@@ -55,7 +53,7 @@ impl Shell {
             Self::Bash => Some(clap_complete::Shell::Bash),
             Self::Zsh => Some(clap_complete::Shell::Zsh),
             Self::Fish => Some(clap_complete::Shell::Fish),
-            Self::PowerShell => Some(clap_complete::Shell::PowerShell),
+            Self::Powershell => Some(clap_complete::Shell::PowerShell),
         }
     }
 }

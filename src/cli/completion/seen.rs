@@ -343,23 +343,21 @@ const fn order(verdict: NodeVerdict) -> u8 {
 
 /// Says how the slots of a node stand: `stuck: 0/1 in progress, 84 wait`.
 fn slots(node: &NodeRow) -> String {
-    let mut about = match node.verdict {
-        NodeVerdict::Stuck => "stuck: ".to_owned(),
-        NodeVerdict::NoAgent => "no agent: ".to_owned(),
-        NodeVerdict::Degraded => "degraded: ".to_owned(),
-        NodeVerdict::Queued | NodeVerdict::Busy | NodeVerdict::Unknown | NodeVerdict::Idle => {
-            String::new()
-        }
+    let verdict = match node.verdict {
+        NodeVerdict::Stuck => "stuck: ",
+        NodeVerdict::NoAgent => "no agent: ",
+        NodeVerdict::Degraded => "degraded: ",
+        NodeVerdict::Queued | NodeVerdict::Busy | NodeVerdict::Unknown | NodeVerdict::Idle => "",
     };
     let held = node.slots.held;
-    about.push_str(&match node.slots.limit {
+    let held = match node.slots.limit {
         Some(limit) => format!("{held}/{limit} in progress"),
         None => format!("{held} in progress, limit not known"),
-    });
-    match node.waiting.len() {
-        0 => {}
-        1 => about.push_str(", 1 waits"),
-        waiting => about.push_str(&format!(", {waiting} wait")),
-    }
-    about
+    };
+    let waiting = match node.waiting.len() {
+        0 => String::new(),
+        1 => ", 1 waits".to_owned(),
+        waiting => format!(", {waiting} wait"),
+    };
+    format!("{verdict}{held}{waiting}")
 }

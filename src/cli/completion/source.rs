@@ -99,8 +99,7 @@ impl Typed {
         if !self.source.from.is_empty() {
             return Vec::new();
         }
-        let found =
-            self.with_cluster(async |cluster| Some(cluster.namespaces(&options(limit)).await));
+        let found = self.with_cluster(async |cluster| cluster.namespaces(&options(limit)).await);
         let found = found.unwrap_or_default();
         let of_velero = found
             .of_velero
@@ -117,10 +116,7 @@ impl Typed {
     pub(super) fn read(&self, limit: Duration, readings: Readings) -> Option<Seen> {
         if self.source.from.is_empty() {
             let (capture, namespace) = self.with_cluster(async |cluster| {
-                cluster
-                    .glance(readings.resources(), &options(limit))
-                    .await
-                    .ok()
+                cluster.glance(readings.resources(), &options(limit)).await
             })?;
             return Some(see(capture, namespace));
         }
@@ -132,7 +128,7 @@ impl Typed {
         Some(Seen::of(&read.snapshot))
     }
 
-    fn with_cluster<T>(&self, work: impl AsyncFnOnce(&Cluster) -> Option<T>) -> Option<T> {
+    fn with_cluster<T>(&self, work: impl AsyncFnOnce(&Cluster) -> T) -> Option<T> {
         let flags = cluster_flags(&self.source.cluster, self.source.namespace.as_ref());
         let environment = Environment::of_process();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -143,7 +139,7 @@ impl Typed {
             let cluster = cluster::connect_without_login(&flags, &environment)
                 .await
                 .ok()?;
-            work(&cluster).await
+            Some(work(&cluster).await)
         });
         // A name server that hangs must not keep the answer.
         runtime.shutdown_background();
@@ -162,10 +158,12 @@ fn see(capture: Capture, namespace: String) -> Seen {
 /// Leaves a quarter of the time for what comes before and after the reading, and takes no more than can be told of.
 fn options(limit: Duration) -> CollectOptions {
     let time_limit = limit.mul_f32(0.75);
-    let mut sizes = SizeLimits::default();
-    sizes.page_bytes = 16 << 20;
-    sizes.total_bytes = 32 << 20;
-    sizes.pages = 2;
+    // A page holds 500 objects.
+    let sizes = SizeLimits {
+        page_bytes: 16 << 20,
+        total_bytes: 32 << 20,
+        pages: 2,
+    };
     CollectOptions {
         time_limit,
         request_timeout: time_limit,

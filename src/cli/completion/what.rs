@@ -133,19 +133,19 @@ impl Place<'_> {
             What::Cluster => tell(words(kubeconfig::clusters(&typed()))),
             What::User => tell(words(kubeconfig::users(&typed()))),
             What::Namespace => tell(words(typed().namespaces(limit))),
-            What::Node => self.from_source(limit, tell, Readings::All, |seen| seen.nodes("")),
+            What::Node => self.look(limit, tell, Readings::All, |seen| seen.nodes("")),
             What::NodeAndNumber => {
                 let seen = typed().read(limit, Readings::All);
                 let nodes = seen.map(|seen| seen.nodes("=")).unwrap_or_default();
                 tell(self.answer(nodes, Directive::OpenWords));
             }
             What::Backup => {
-                self.from_source(limit, tell, Readings::Backups, Seen::backups);
+                self.look(limit, tell, Readings::Backups, Seen::backups);
             }
             What::Restore => {
-                self.from_source(limit, tell, Readings::Restores, Seen::restores);
+                self.look(limit, tell, Readings::Restores, Seen::restores);
             }
-            What::Task => self.from_source(limit, tell, Readings::All, |seen| {
+            What::Task => self.look(limit, tell, Readings::All, |seen| {
                 seen.tasks(&TaskWords::begun(self.item()))
             }),
             What::Subject => self.subjects(limit, tell),
@@ -153,7 +153,7 @@ impl Place<'_> {
         }
     }
 
-    fn from_source(
+    fn look(
         &self,
         limit: Duration,
         tell: &dyn Fn(Answer),

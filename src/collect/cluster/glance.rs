@@ -1,7 +1,8 @@
 //! A glance at a cluster: a few lists for one who waits at a prompt, in as few steps as possible.
 //!
 //! A step is a round trip, and there is time for one or two. So nothing is looked for first: Velero is taken to be
-//! where the user says, else in the namespace `velero`, and only when that one holds nothing at all it is searched.
+//! where the user says, else in the namespace `velero`, and only when that one holds nothing at all its DaemonSet is
+//! looked for everywhere, by one list.
 
 use std::collections::BTreeSet;
 
@@ -36,35 +37,27 @@ pub async fn connect_without_login(
 }
 
 impl Cluster {
-    /// Lists some resources of Velero's namespace, and Nodes if they are among them. What does not come in time, or
-    /// not at all, is a refusal in the capture.
-    ///
-    /// # Errors
-    ///
-    /// When Velero's namespace is not known.
+    /// Lists some resources of Velero's namespace, and Nodes if they are among them; returns them with the namespace.
+    /// What does not come in time, or not at all, is a refusal in the capture.
     pub async fn glance(
         &self,
         resources: &[ResourceKind],
         options: &CollectOptions,
-    ) -> Result<(Capture, String), CollectError> {
+    ) -> (Capture, String) {
         let asker = self.asker(options, &|_| {});
-        let told = options
-            .namespace
-            .clone()
-            .or_else(|| namespace::told(&self.flags, &self.env));
-        let first = match &told {
-            Some(told) => told.namespace.as_str(),
-            None => namespace::DEFAULT_NAMESPACE,
-        };
-        let mut answers = ask(&asker, resources, first).await;
-        let mut at = first.to_owned();
-        if told.is_none() && is_empty(&answers) && asker.verdict().is_none() {
-            at = self.namespace(&asker, options).await?.namespace;
-            if at != first {
-                answers = ask(&asker, resources, &at).await;
+        let told = namespace::told(&self.flags, &self.env).map(|told| told.namespace);
+        let is_told = told.is_some();
+        let mut at = told.unwrap_or_else(|| namespace::DEFAULT_NAMESPACE.to_owned());
+        let mut answers = ask(&asker, resources, &at).await;
+        if !is_told && is_empty(&answers) && asker.verdict().is_none() {
+            let mut others = namespace::with_node_agent(&asker).await.into_iter();
+            // Of several it is not known which is meant.
+            if let (Some(only), None) = (others.next(), others.next()) {
+                answers = ask(&asker, resources, &only).await;
+                at = only;
             }
         }
-        Ok((self.capture(&asker, answers, &at), at))
+        (self.capture(&asker, answers, &at), at)
     }
 
     /// Lists the names of all namespaces, and those of them that hold Velero. What cannot be read is missing.

@@ -3,6 +3,7 @@
 mod elsewhere;
 mod failures;
 mod follow;
+mod glance;
 mod interrupts;
 mod namespace;
 mod traces;
