@@ -34,9 +34,12 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 /// Returns the addresses of all archives that the manifest names.
 pub(crate) fn archives() -> Vec<String> {
     let manifest = manifest();
-    let platforms = manifest["spec"]["platforms"].as_array().expect("platforms");
+    let platforms = manifest
+        .pointer("/spec/platforms")
+        .and_then(Value::as_array);
     platforms
-        .iter()
+        .into_iter()
+        .flatten()
         .map(|platform| text(platform, "/uri").to_owned())
         .collect()
 }

@@ -14,7 +14,8 @@ fn package() -> Value {
         .expect("cargo runs");
     assert!(output.status.success(), "{output:?}");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    metadata["packages"][0].clone()
+    let package = metadata.pointer("/packages/0");
+    package.expect("one package").clone()
 }
 
 fn texts(value: &Value) -> Vec<&str> {
