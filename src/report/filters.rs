@@ -227,3 +227,118 @@ fn as_task(object: &ObjectRef) -> Option<TaskRef> {
         name: object.name.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Capture, Listing, Outcome, Scope};
+    use crate::replay::{ReplayOptions, replay};
+    use crate::snapshot::{ReadOptions, read};
+    use crate::testing::{NS, ago, completed, in_progress, now};
+    use serde_json::{Value, json};
+
+    /// Lists some objects as a cluster does: every kind of task, and those that may not be read.
+    fn listed(objects: &[Value], forbidden: &[TaskKind]) -> Snapshot {
+        let mut capture = Capture::from_objects(objects.iter().cloned());
+        for kind in TaskKind::ALL {
+            let resource = ResourceKind::Task(kind);
+            let known = capture
+                .listings
+                .iter_mut()
+                .filter(|listing| listing.resource == resource);
+            let scope = Scope::Namespace(NS.to_owned());
+            let mut items = Vec::new();
+            for listing in known {
+                items.extend(listing.outcome.items().iter().cloned());
+            }
+            capture
+                .listings
+                .retain(|listing| listing.resource != resource);
+            capture.listings.push(Listing {
+                resource,
+                scope,
+                outcome: if forbidden.contains(&kind) {
+                    Outcome::Refused {
+                        reason: GapReason::Forbidden,
+                        message: "no".to_owned(),
+                    }
+                } else {
+                    Outcome::Listed(items)
+                },
+            });
+        }
+        let options = ReadOptions {
+            namespace: NS.to_owned(),
+            now: Some(now()),
+        };
+        read(&capture, &options)
+    }
+
+    fn idle(snapshot: &Snapshot, filters: &Filters) -> bool {
+        is_idle(
+            snapshot,
+            &replay(snapshot, ReplayOptions::default()),
+            filters,
+        )
+    }
+
+    fn of_node(node: &str) -> Filters {
+        Filters {
+            nodes: [node.to_owned()].into(),
+            ..Filters::default()
+        }
+    }
+
+    #[test]
+    fn idle_is_where_no_task_that_is_shown_is_unfinished() {
+        let busy = listed(
+            &[
+                in_progress("du-1", "node-a", 60),
+                completed("du-2", "node-b", 600, 60),
+            ],
+            &[],
+        );
+        assert!(!idle(&busy, &Filters::default()));
+        assert!(!idle(&busy, &of_node("node-a")));
+        assert!(idle(&busy, &of_node("node-b")));
+        let of_restores = Filters {
+            kinds: [TaskKind::DataDownload].into(),
+            ..Filters::default()
+        };
+        assert!(idle(&busy, &of_restores));
+        assert!(idle(&listed(&[], &[]), &Filters::default()));
+    }
+
+    #[test]
+    fn a_kind_that_may_not_be_read_is_not_idle_and_one_that_is_not_shown_does_not_matter() {
+        let blind = listed(&[], &[TaskKind::DataUpload]);
+        assert!(!idle(&blind, &Filters::default()));
+        let of_others = Filters {
+            kinds: [TaskKind::PodVolumeBackup].into(),
+            ..Filters::default()
+        };
+        assert!(idle(&blind, &of_others));
+    }
+
+    #[test]
+    fn a_filter_that_names_nothing_is_never_idle() {
+        assert!(!idle(&listed(&[], &[]), &of_node("node-typo")));
+    }
+
+    #[test]
+    fn a_backup_that_goes_on_is_not_idle_though_it_has_no_task_yet() {
+        let backup = |phase: &str| {
+            json!({
+                "apiVersion": "velero.io/v1", "kind": "Backup",
+                "metadata": {"name": "backup-1", "namespace": NS, "creationTimestamp": ago(60)},
+                "status": {"phase": phase}
+            })
+        };
+        let filters = Filters {
+            backup: Some("backup-1".to_owned()),
+            ..Filters::default()
+        };
+        assert!(!idle(&listed(&[backup("InProgress")], &[]), &filters));
+        assert!(idle(&listed(&[backup("Completed")], &[]), &filters));
+    }
+}

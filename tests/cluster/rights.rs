@@ -68,7 +68,7 @@ fn make(plane: &ControlPlane, path: &str, object: &Value) {
 }
 
 /// Makes a service account without rights, and returns its token.
-fn account(plane: &ControlPlane, name: &str) -> String {
+pub(crate) fn account(plane: &ControlPlane, name: &str) -> String {
     make(
         plane,
         "/api/v1/namespaces",

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use velero_slots::capture::ResourceKind;
 
 use crate::cases::{list, text};
 use crate::control_plane::{ControlPlane, Plane};
 use crate::load::forbidden_requests;
 use crate::plugin::{PATIENT, User};
 use crate::proxy::Fate;
-use crate::rights::{Reach, play, reader};
+use crate::rights::{Reach, account, play, reader};
 
 const UPLOADS: &str = "/apis/velero.io/v2alpha1/namespaces/velero/datauploads";
 /// Longer than anything takes to show.
@@ -125,6 +126,13 @@ impl Drop for Watching {
     }
 }
 
+/// Lays a case where objects can be changed by requests, which want their namespace to be there.
+fn lay(plane: &ControlPlane, case: &str) {
+    plane.etcd().clear();
+    account(plane, "watcher");
+    play(plane, case);
+}
+
 fn set_phase(plane: &ControlPlane, name: &str, phase: &str) {
     let now = plane.api().now().to_string();
     plane.api().patch(
@@ -151,7 +159,7 @@ fn without_time(document: &Value) -> Value {
 #[test]
 fn each_change_is_one_line_and_nothing_is_asked_for_per_object() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/normal-long-queue");
+    lay(&plane, "scenarios/normal-long-queue");
     let (proxy, user) = plane.behind_proxy(SignedDuration::ZERO);
     let watching = Watching::start(&user, &["status", "-w", "-o", "json", PATIENT[0]]);
     let first = watching.document();
@@ -185,7 +193,7 @@ fn each_change_is_one_line_and_nothing_is_asked_for_per_object() {
 #[test]
 fn without_the_right_to_watch_lists_are_read_again_and_that_is_said_once() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/normal-long-queue");
+    lay(&plane, "scenarios/normal-long-queue");
     let user = reader(&plane, Reach::Cluster, &[]);
     let watching = Watching::start(&user, &["status", "-w", "-o", "json", PATIENT[0]]);
     assert_eq!(in_progress(&watching.document(), "node-a"), 2);
@@ -201,7 +209,7 @@ fn without_the_right_to_watch_lists_are_read_again_and_that_is_said_once() {
 #[test]
 fn a_connection_that_is_cut_is_taken_up_again_and_nothing_is_forgotten_meanwhile() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/normal-long-queue");
+    lay(&plane, "scenarios/normal-long-queue");
     let (proxy, user) = plane.behind_proxy(SignedDuration::ZERO);
     let watching = Watching::start(&user, &["diagnose", "-w", "-o", "json", PATIENT[0]]);
     let first = watching.document();
@@ -230,9 +238,39 @@ fn a_connection_that_is_cut_is_taken_up_again_and_nothing_is_forgotten_meanwhile
 }
 
 #[test]
+fn what_only_a_log_decides_follows_the_first_answer() {
+    let plane = Plane::Still.lock();
+    lay(&plane, "rules/prepared-stuck/fires-ghost-slot-from-log");
+    let user = User::new(&plane.kubeconfig());
+    let watching = Watching::start(
+        &user,
+        &[
+            "diagnose",
+            "-w",
+            "-o",
+            "json",
+            "--metrics",
+            "never",
+            PATIENT[0],
+        ],
+    );
+    let cause = |document: &Value| {
+        list(document, "findings")
+            .iter()
+            .find(|finding| text(finding, "id") == "prepared-stuck")
+            .map(|finding| text(finding, "cause").to_owned())
+    };
+    let first = watching.document();
+    assert_eq!(cause(&first).as_deref(), Some("undetermined"));
+    let second = watching.document_with(|document| cause(document) != cause(&first));
+    assert_eq!(cause(&second).as_deref(), Some("ghost-slot"));
+    assert_eq!(watching.interrupt(), Some(130));
+}
+
+#[test]
 fn until_ends_when_it_is_so_and_prints_the_answer_once() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/normal-long-queue");
+    lay(&plane, "scenarios/normal-long-queue");
     let user = User::new(&plane.kubeconfig());
     // Nothing is stuck from the beginning.
     let run = user
@@ -267,7 +305,7 @@ fn until_ends_when_it_is_so_and_prints_the_answer_once() {
 #[test]
 fn until_ends_with_124_when_its_time_is_over() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/normal-long-queue");
+    lay(&plane, "scenarios/normal-long-queue");
     let user = User::new(&plane.kubeconfig());
     for arguments in [
         &["status", "--until", "idle", "--timeout", "3s", "-o", "json"],
@@ -294,8 +332,7 @@ fn until_ends_with_124_when_its_time_is_over() {
 #[test]
 fn what_cannot_be_known_is_neither_idle_nor_unstuck() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/everything-healthy");
-    use velero_slots::capture::ResourceKind;
+    lay(&plane, "scenarios/everything-healthy");
     let blind = reader(&plane, Reach::Cluster, &ResourceKind::ALL);
     for until in ["idle", "unstuck"] {
         let arguments = [
@@ -315,7 +352,7 @@ fn what_cannot_be_known_is_neither_idle_nor_unstuck() {
 #[test]
 fn a_pipe_that_is_closed_ends_a_watch_without_an_error() {
     let plane = Plane::Still.lock();
-    play(&plane, "scenarios/normal-long-queue");
+    lay(&plane, "scenarios/normal-long-queue");
     let user = User::new(&plane.kubeconfig());
     let mut child = user
         .command(Path::new("/bin/sh"))

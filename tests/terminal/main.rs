@@ -10,4 +10,13 @@ mod locales;
 mod plugin;
 mod pty;
 mod readers;
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    dead_code,
+    reason = "the recording server of the unit tests, of which not everything is used here"
+)]
+#[path = "../../src/collect/test_server.rs"]
+mod test_server;
+mod watch;
 mod widths;
