@@ -136,7 +136,7 @@ fn documents_are_no_frames_on_a_terminal_either() {
     let session = Session::start(watch(&server, &["-o", "json"]), WINDOW, Streams::All);
     session.wait_for("\"name\":\"du-01\"");
     is_changed.store(true, Ordering::SeqCst);
-    session.wait_for("\"inProgress\":0");
+    session.wait_for("\"nodes\":[]");
     session.interrupt();
     let shown = session.finish();
     assert_eq!(shown.code, Some(130));

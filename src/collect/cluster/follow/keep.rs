@@ -88,6 +88,13 @@ impl Following<'_> {
                 // The server is back, and the watch was granted before: whether it is still one is not known.
                 End::Doubted => {}
                 End::Over if began.elapsed() > SHORT_WATCH => {}
+                // What stands in between cuts off what is quiet for long. If there is more to it, the next watch
+                // is not granted.
+                End::Failed(failure)
+                    if failure.kind == FailureKind::Cut && began.elapsed() > SHORT_WATCH =>
+                {
+                    self.doubt.notify_one();
+                }
                 End::Over => {
                     failures = failures.saturating_add(1);
                     self.pause(failures, Lasting::No).await;
