@@ -109,11 +109,13 @@ async fn ask_snapshots(
 async fn ask_restores(asker: &Asker<'_>, velero: &str) -> Vec<Answer> {
     let own = |kind| ask_in(asker, ResourceKind::Task(kind), velero);
     let mut answers = join_all(RESTORE_TASKS.map(own)).await;
-    let tasks = RESTORE_TASKS
-        .iter()
-        .zip(&answers)
-        .flat_map(|(kind, answer)| answer.objects().map(|json| (*kind, json)));
-    let named = Restoring::of_tasks(tasks);
+    let named = {
+        let tasks = RESTORE_TASKS
+            .iter()
+            .zip(&answers)
+            .flat_map(|(kind, answer)| answer.objects().map(|json| (*kind, json)));
+        Restoring::of_tasks(&tasks)
+    };
     answers.extend(ask_targets(asker, velero, &named).await);
     answers
 }
@@ -135,7 +137,7 @@ impl Named {
                     .filter(|(kind, _)| *kind == TaskKind::DataUpload)
                     .map(|(_, json)| json),
             ),
-            restoring: Restoring::of_tasks(tasks.filter(|(kind, _)| RESTORE_TASKS.contains(kind))),
+            restoring: Restoring::of_tasks(&tasks.filter(|(kind, _)| RESTORE_TASKS.contains(kind))),
         }
     }
 }
@@ -159,7 +161,7 @@ struct Restoring {
 }
 
 impl Restoring {
-    fn of_tasks<'a>(tasks: impl Iterator<Item = (TaskKind, &'a str)> + Clone) -> Self {
+    fn of_tasks<'a>(tasks: &(impl Iterator<Item = (TaskKind, &'a str)> + Clone)) -> Self {
         Self {
             restores: targets::unfinished_restores(tasks.clone().map(|(_, json)| json)),
             targets: RESTORE_TASKS
