@@ -7,6 +7,9 @@ use clap::{CommandFactory as _, Parser as _};
 use super::exit::Exit;
 use super::{App, run_with};
 
+mod deploy;
+mod runbooks;
+
 fn call(args: &[&str]) -> (Exit, String, String) {
     let mut out = Vec::new();
     let mut err = Vec::new();
