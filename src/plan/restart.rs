@@ -83,12 +83,12 @@ pub fn plan_restart(
 
 /// The refusal of `--all-stuck` where no node is left.
 fn nothing_left(plan: &Plan) -> Refusal {
-    let nodes: Vec<String> = plan
+    let left: Vec<(&String, &Refusal)> = plan
         .left_out
         .iter()
-        .filter_map(|left| left.node.clone())
+        .filter_map(|left| Some((left.node.as_ref()?, &left.refusal)))
         .collect();
-    if nodes.is_empty() {
+    let Some((_, first)) = left.first() else {
         return refusal(
             RefusalCode::NothingStuck,
             Override::Never,
@@ -98,12 +98,22 @@ fn nothing_left(plan: &Plan) -> Refusal {
             Some("kubectl velero-slots diagnose {ns}".to_owned()),
             "says what is wrong, if anything is",
         );
+    };
+    // Where all are left out for one reason, that is the reason; else one that can be overridden, if any can.
+    let forceable = left
+        .iter()
+        .find(|(_, refusal)| refusal.by == Override::Force);
+    let told = forceable.map_or(*first, |(_, refusal)| *refusal);
+    let each: Vec<String> = left
+        .iter()
+        .map(|(node, refusal)| format!("{node}: {}", refusal.reason))
+        .collect();
+    Refusal {
+        node: None,
+        reason: format!("every node that is stuck is left out: {}", each.join("; ")),
+        ..told.clone()
     }
-    refusal(
-        RefusalCode::NothingStuck,
-        Override::Never,
-        format!("every node that is stuck is left out: {}", listed(&nodes)),
-    )
+    .about(left.iter().flat_map(|(_, refusal)| &refusal.tasks))
 }
 
 fn add_node(
@@ -201,9 +211,11 @@ fn finish(known: Known<'_, '_>, wishes: &Wishes, plan: &mut Plan) {
         .iter()
         .any(|refusal| refusal.by == Override::Never && refusal.code != RefusalCode::Offline)
     {
-        // What is refused for good shows its bill, and no step that somebody might make by hand.
+        // What is refused for good shows its bill, and no step that somebody might make by hand; nothing comes
+        // of it.
         plan.steps.clear();
         plan.follow_ups.clear();
+        plan.expected.clear();
     }
     plan.rights = rights(plan, wishes);
 }

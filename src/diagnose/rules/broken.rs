@@ -61,11 +61,27 @@ pub(super) fn by_last_write(tasks: &[&TaskReplay<'_>], confidence: Confidence) -
     }
 }
 
-/// Returns those that wait for a slot of the node.
-pub(super) fn waiting(case: &Case<'_, '_>, node: Option<&str>) -> Vec<TaskRef> {
-    node.and_then(|node| case.node(node))
-        .map(|node| node.waiting().into_iter().cloned().collect())
-        .unwrap_or_default()
+/// Returns those that wait for a slot of the pools of some tasks: one for the node, on v1.12 one for each kind.
+pub(super) fn waiting(
+    case: &Case<'_, '_>,
+    node: Option<&str>,
+    tasks: &[&TaskReplay<'_>],
+) -> Vec<TaskRef> {
+    let Some(node) = node.and_then(|node| case.node(node)) else {
+        return Vec::new();
+    };
+    let mut waiting: Vec<TaskRef> = node
+        .pools
+        .iter()
+        .filter(|pool| {
+            tasks
+                .iter()
+                .any(|task| pool.kinds.contains(&task.task.reference.kind))
+        })
+        .flat_map(|pool| pool.waiting.iter().copied().cloned())
+        .collect();
+    waiting.sort();
+    waiting
 }
 
 /// Says how many wait, for the end of a sentence; empty if nobody does.

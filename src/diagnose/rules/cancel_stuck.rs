@@ -21,7 +21,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             .iter()
             .all(|task| request(task) == Some(RequestTime::Known));
         let waiting = if broken::any_holds(&tasks) {
-            broken::waiting(case, node)
+            broken::waiting(case, node, &tasks)
         } else {
             Vec::new()
         };

@@ -145,7 +145,7 @@ fn finding(
     tasks: &[&TaskReplay<'_>],
 ) -> Finding {
     let names = broken::references(tasks);
-    let waiting = broken::waiting(case, node);
+    let waiting = broken::waiting(case, node, tasks);
     let holds = tasks.iter().any(|task| holds(case, task));
     let any_pod = tasks.iter().any(|task| task.pod.seen().is_some());
     let what = if cause == "rebind-failed" {

@@ -66,7 +66,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             .any(|task| broken::any_holds(&[task]) && !left_by_log(case, task));
         // Behind a slot that is free nobody waits.
         let waiting = if held {
-            broken::waiting(case, node)
+            broken::waiting(case, node, &tasks)
         } else {
             Vec::new()
         };

@@ -25,7 +25,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             Severity::Warning
         };
         let names = broken::references(&tasks);
-        let waiting = broken::waiting(case, node);
+        let waiting = broken::waiting(case, node, &tasks);
         let mut finding = broken::finding(
             case,
             FindingId::PhaseRewound,

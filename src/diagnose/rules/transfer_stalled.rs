@@ -33,7 +33,7 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
             continue;
         }
         let names = broken::references(&tasks);
-        let waiting = broken::waiting(case, node);
+        let waiting = broken::waiting(case, node, &tasks);
         let since = words::earliest(tasks.iter().map(|task| {
             let looks = case.snapshot.bytes_unchanged_since(task.task);
             let written = written(task);

@@ -49,7 +49,7 @@ const EXPOSE_CHECK: &str = "each look runs the expose check again, and can end a
 /// As [`EXPOSE_CHECK`], where the cause is not determined.
 const PROBE: &str = "the cause is not determined: the look shows it, and each look runs the expose check again, which can end a doomed task as Failed";
 
-/// Where a task without a mover pod asks for a slot: its look has no expose check (v1.12.4 … v1.16.2
+/// Where a task without a mover pod asks for a slot, and where a look only reads: such a look has no expose check (v1.12.4 … v1.16.2
 /// `pkg/controller/pod_volume_backup_controller.go`).
 const PROBE_SLOT: &str = "the cause is not determined: the look shows it";
 
@@ -59,6 +59,9 @@ const FORCED_CANCEL: &str = "a cancel that the mover pod did not carry out ends 
 /// Before v1.14 any agent may end a task whose cancel is requested (v1.12.4, v1.13.2
 /// `pkg/controller/data_upload_controller.go`).
 const FOREIGN_CANCEL: &str = "under this release any node-agent may mark the task Canceled, while its own still moves data and holds the slot";
+
+/// Where an Accepted task has no pod to touch (v1.14.1 … main `pkg/exposer`, PeekExposed, and the prepare timeout).
+const PROBE_ACCEPTED: &str = "the cause is not determined: the look shows it, and ends a task whose pod cannot run or whose prepare timeout is over";
 
 /// Where a New task is ignored for an unknown reason.
 const PROBE_NEW: &str = "the cause is not determined: whether a controller looks at the task shows it; the look itself only accepts the task";
@@ -151,8 +154,29 @@ pub(super) fn forced<'s>(task: &TaskReplay<'s>) -> Way<'s> {
         },
         expected: Expected::Move,
         for_slot: task.task.phase == Phase::Prepared,
-        probe: Some(PROBE),
+        probe: Some(risk(task, touch)),
         warning: None,
+    }
+}
+
+/// What a look costs that is made although it is not expected to help, by what the look does in the task's phase.
+fn risk(task: &TaskReplay<'_>, touch: Touch<'_>) -> &'static str {
+    match (&task.task.phase, touch) {
+        (Phase::Prepared, _) if task.mover != Mover::InProcess => PROBE,
+        (Phase::New, _) if task.mover != Mover::InProcess => PROBE_NEW,
+        (Phase::Accepted, Touch::Task) => PROBE_ACCEPTED,
+        (
+            Phase::New
+            | Phase::Accepted
+            | Phase::Prepared
+            | Phase::InProgress
+            | Phase::Canceling
+            | Phase::Canceled
+            | Phase::Completed
+            | Phase::Failed
+            | Phase::Other(_),
+            _,
+        ) => PROBE_SLOT,
     }
 }
 
@@ -534,6 +558,7 @@ fn slot<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way<'s>, Refu
         let broken = known.diagnosis.findings.iter().find(|finding| {
             finding.id != FindingId::SlotQueue
                 && finding.affects.binary_search(&task.task.reference).is_ok()
+                && holds_of_pool(known, task, finding)
         });
         if let Some(broken) = broken {
             return Err(refusal(
@@ -616,6 +641,19 @@ fn slot<'s>(known: Known<'_, 's>, task: &TaskReplay<'s>) -> Result<Way<'s>, Refu
         Some("lost-reconcile") => Ok(way(None)),
         Some(_) | None => Ok(way(Some(PROBE))),
     }
+}
+
+/// Whether a task of a finding holds a slot of the pool that a task waits for; on v1.12 each kind has its own.
+fn holds_of_pool(known: Known<'_, '_>, task: &TaskReplay<'_>, finding: &Finding) -> bool {
+    let kinds = super::pool_kinds(known, task);
+    finding.tasks.iter().any(|held| {
+        kinds.contains(&held.kind)
+            && known
+                .replay
+                .tasks
+                .get(held)
+                .is_some_and(|held| held.entry == SlotEntry::Holds && held.node == task.node)
+    })
 }
 
 /// What a cancel that a look carries out leaves behind.

@@ -449,3 +449,100 @@ fn a_config_map_that_does_not_exist_is_not_to_be_edited() {
     let instead = instead(&plan);
     assert_eq!(instead, ["kubectl get configmap {ns}"]);
 }
+
+#[test]
+fn what_keeps_every_stuck_node_back_is_told_with_its_own_code_and_what_overrides_it() {
+    let mut objects = stuck("v1.16.2");
+    objects.push(task(
+        "DataUpload",
+        "du-3",
+        "Accepted",
+        "",
+        &json!({"acceptedTimestamp": ago(60), "acceptedByNode": "node-b"}),
+    ));
+    let snapshot = live(objects);
+    let of = |force| {
+        let wishes = Wishes {
+            force,
+            ..Wishes::default()
+        };
+        with_known(&snapshot, |known| {
+            plan_restart(known, &RestartTargets::AllStuck, &wishes).unwrap()
+        })
+    };
+    let plan = of(Force::No);
+    let [refusal] = plan.refusals.as_slice() else {
+        panic!("one refusal, got {:?}", plan.refusals);
+    };
+    assert_eq!(
+        (refusal.code, refusal.by),
+        (RefusalCode::TasksWouldBeLost, Override::Force)
+    );
+    assert!(refusal.reason.contains("node-a: "), "{}", refusal.reason);
+    let instead: Vec<&str> = refusal
+        .instead
+        .iter()
+        .map(|one| one.effect.as_str())
+        .collect();
+    assert!(
+        instead.iter().any(|effect| effect.starts_with("--force")),
+        "{instead:?}"
+    );
+    assert_eq!(of(Force::Yes).nodes.len(), 1);
+}
+
+#[test]
+fn a_restart_that_is_refused_for_good_promises_nothing() {
+    let mut objects = stuck("v1.17.1");
+    objects[1] = daemon_set("v1.17.1");
+    let good = restarted(&live(objects.clone()), &["node-a"], Force::No);
+    assert!(!good.expected.is_empty());
+    objects.retain(|object| {
+        object["kind"] != "Pod" || object["metadata"]["labels"]["name"] != "node-agent"
+    });
+    let plan = restarted(&live(objects), &["node-a"], Force::Yes);
+    assert!(
+        plan.refusals
+            .iter()
+            .any(|refusal| refusal.by == Override::Never),
+        "{:?}",
+        plan.refusals
+    );
+    assert_eq!(plan.expected, Vec::new());
+}
+
+#[test]
+fn on_v1_12_another_kinds_broken_holder_is_not_what_a_task_waits_for() {
+    let volume = |name: &str, phase: &str, status: &Value| {
+        let mut backup = task("PodVolumeBackup", name, phase, "node-a", status);
+        backup["spec"] = json!({"node": "node-a", "uploaderType": "kopia"});
+        backup
+    };
+    // Its pod is gone for an hour: it is broken, and holds the slot of the DataUploads.
+    let mut lost = in_progress("du-2", "node-a", 7200);
+    lost["metadata"]["managedFields"][0]["time"] = json!(ago(3600));
+    let of = |tag: &str| {
+        let mut objects = cluster(tag);
+        let two = r#"{"loadConcurrency":{"globalConfig":2}}"#;
+        objects.push(crate::testing::config_map(
+            "node-agent-config",
+            two,
+            8_640_000,
+        ));
+        objects.extend([
+            lost.clone(),
+            volume("pvb-1", "InProgress", &json!({"startTimestamp": ago(60)})),
+            volume("pvb-2", "New", &json!({})),
+        ]);
+        let plan = nudged(&live(objects), &["pvb/pvb-2"], Force::Yes);
+        assert_eq!(
+            plan.probe,
+            Probe::Yes {
+                risk: "the cause is not determined: the look shows it".to_owned()
+            }
+        );
+        codes(&plan)
+    };
+    assert_eq!(of("v1.12.4"), [RefusalCode::NormalQueue]);
+    assert_eq!(of("v1.14.1"), [RefusalCode::OtherFindingFirst]);
+}
