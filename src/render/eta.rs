@@ -8,6 +8,9 @@ use crate::report::{Ending, Eta};
 
 /// Writes when a task is expected to end: in half of the simulated runs, and in nine of ten.
 pub(super) fn eta(eta: &Eta, now: Timestamp) -> Span {
+    if eta.ending == Ending::NotKnown {
+        return Span::new("unknown", Style::Unknown);
+    }
     let Some(half) = eta.end else {
         return Span::new("never", Style::Warn);
     };
@@ -25,7 +28,8 @@ pub(super) fn eta(eta: &Eta, now: Timestamp) -> Span {
         | Ending::MissingOwner
         | Ending::Target
         | Ending::NeverEnds
-        | Ending::NoRoomInQueue => {}
+        | Ending::NoRoomInQueue
+        | Ending::NotKnown => {}
     }
     let half = from_now(half, now);
     let most = eta

@@ -10,7 +10,7 @@ use super::status::SCREEN_ROWS;
 use super::words::{NONE, age, count};
 use super::{Marks, Terminal};
 use crate::report::{
-    Assumption, Design, NodeOutcome, Outcome, Range, SimulationReport, TaskOutcome,
+    Assumption, Design, Ending, NodeOutcome, Outcome, Range, SimulationReport, TaskOutcome,
 };
 
 /// Columns go in this order: IDLE, CALLS, LOST EVENT, LEAK, WASTED, MISSED.
@@ -148,8 +148,19 @@ pub(super) fn top_text(
         return Some((marks.unknown(), Style::Unknown, text));
     }
     let first = simulation.outcomes.first()?;
-    let missed = first.missed.p50.unwrap_or(0);
-    let stuck = first.stuck.p50.unwrap_or(0);
+    let of = |range: Range, what: &str| match (range.p50.unwrap_or(0), range.p90.unwrap_or(0)) {
+        (0, 0) => None,
+        (0, most) => Some(format!("up to {most} of them {what} in some runs")),
+        (half, _) => Some(format!("{half} of them {what}")),
+    };
+    let missed = of(first.missed, "miss their deadline");
+    let stuck = of(first.stuck, "never end");
+    let is_good = missed.is_none() && stuck.is_none();
+    let unknown = first
+        .tasks
+        .iter()
+        .filter(|task| task.ending == Ending::NotKnown)
+        .count();
     let runs = match simulation.runs {
         1 => "once".to_owned(),
         runs => format!("{runs} times"),
@@ -158,20 +169,19 @@ pub(super) fn top_text(
         "{tasks}, simulated {runs} with seed {}",
         simulation.seed
     )];
-    if missed > 0 {
-        parts.push(format!("{missed} of them miss their deadline"));
-    }
-    if stuck > 0 {
-        parts.push(format!("{stuck} of them never end"));
+    parts.extend(missed);
+    parts.extend(stuck);
+    if unknown > 0 {
+        parts.push(format!("the end of {unknown} of them is not known"));
     }
     if report.tasks_not_shown > 0 {
         parts.push(format!("{} left out by filters", report.tasks_not_shown));
     }
     let text = parts.join("; ");
-    Some(if missed + stuck > 0 {
-        (marks.warn(), Style::Warn, text)
-    } else {
+    Some(if is_good {
         (marks.good(), Style::Good, text)
+    } else {
+        (marks.warn(), Style::Warn, text)
     })
 }
 
@@ -215,7 +225,7 @@ fn scenarios(
 }
 
 /// Says which scenarios take a restart, and what it costs. The designs of one change take the same one.
-fn restarts(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+pub(super) fn restarts_text(report: &SimulationReport) -> Option<String> {
     // By what they come to, in the order of the first.
     let mut parts: Vec<(String, Vec<String>)> = Vec::new();
     for outcome in &report.simulation.outcomes {
@@ -250,15 +260,12 @@ fn restarts(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
         .into_iter()
         .map(|(text, changes)| format!("{text} ({})", changes.join("; ")))
         .collect();
-    if parts.is_empty() {
-        return Vec::new();
-    }
-    wrap(
-        &Line::new("Restarts: ", Style::Dim),
-        &parts.join("; "),
-        Style::Plain,
-        terminal,
-    )
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn restarts(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
+    let first = Line::new("Restarts: ", Style::Dim);
+    restarts_text(report).map_or_else(Vec::new, |text| wrap(&first, &text, Style::Plain, terminal))
 }
 
 /// Says how often higher limits drain later: the timers decide who is next, so they can.
@@ -308,7 +315,7 @@ fn later(report: &SimulationReport, terminal: &Terminal) -> Vec<Line> {
 fn scenario_row(outcome: &Outcome) -> [Span; 12] {
     let plain = |text: &str| Span::new(text, Style::Plain);
     let bad = |range: Range| {
-        let style = if range.p50.unwrap_or(0) > 0 {
+        let style = if range.p90.unwrap_or(0) > 0 {
             Style::Warn
         } else {
             Style::Plain
@@ -379,7 +386,7 @@ fn node_table(nodes: &[NodeOutcome], terminal: &Terminal) -> Vec<Line> {
         table.row([
             plain(&node.name),
             plain(&node.tasks.to_string()),
-            plain(&times(node.idle_at)),
+            plain(&idle_at(node)),
             plain(&limit(node.smallest_limit)),
         ]);
     }
@@ -407,8 +414,8 @@ fn task_row(task: &TaskOutcome, report: &SimulationReport) -> [Span; 10] {
         )),
         plain(task.phase.as_str()),
         plain(task.node.as_deref().unwrap_or(NONE)),
-        plain(&times(task.start)),
-        plain(&times(task.end)),
+        plain(&when(task, task.start)),
+        plain(&when(task, task.end)),
         plain(task.ending.as_str()),
         plain(&deadline),
         plain(&task.missed_runs.to_string()),
@@ -418,6 +425,23 @@ fn task_row(task: &TaskOutcome, report: &SimulationReport) -> [Span; 10] {
             |(basis, samples)| format!("{} ({samples})", basis.as_str()),
         )),
     ]
+}
+
+/// Writes when a task starts or ends; one whose end is not known does not start "never".
+pub(super) fn when(task: &TaskOutcome, at: Range) -> String {
+    if task.ending == Ending::NotKnown {
+        "unknown".to_owned()
+    } else {
+        times(at)
+    }
+}
+
+/// Writes when the last task of a node ends; where some are not known and the others never end it is not known.
+pub(super) fn idle_at(node: &NodeOutcome) -> String {
+    match (node.idle_at.p50, node.not_known) {
+        (None, 1..) => "unknown".to_owned(),
+        (_, _) => times(node.idle_at),
+    }
 }
 
 /// Writes a number, or that there is none.

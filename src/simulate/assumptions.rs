@@ -8,8 +8,8 @@ use super::model::{NONE, Remaining, Start};
 use super::outcome::Outcome;
 use super::scenario::GhostSlots;
 use super::{
-    ASSUMED_PREPARE_SECONDS, EXPOSE_DATA_MOVEMENT_MILLIS, Fault, GET_EXPOSED_DATA_MOVEMENT_MILLIS,
-    Request,
+    ASSUMED_PREPARE_SECONDS, EXCEPTION_SECONDS, EXPOSE_DATA_MOVEMENT_MILLIS, Fault,
+    GET_EXPOSED_DATA_MOVEMENT_MILLIS, Request,
 };
 use crate::replay::Replay;
 
@@ -54,25 +54,43 @@ pub(super) fn of(built: &Built<'_>, replay: &Replay<'_>, request: &Request) -> V
             "whether a prepare queue is in force could not be read: taken as none".to_owned(),
         ));
     }
+    let beyond = format!(
+        "a task that takes longer needs as long again, and from {} min on it is not known whether it becomes Prepared before its prepare timeout",
+        EXCEPTION_SECONDS / 60
+    );
     all.push(if built.learned.prepare == 0 {
         Assumption::given(
             "preparing",
-            format!("from Accepted to Prepared {ASSUMED_PREPARE_SECONDS} s"),
+            format!("from Accepted to Prepared {ASSUMED_PREPARE_SECONDS} s; {beyond}"),
         )
     } else {
         Assumption {
             about: "preparing",
-            text: "from Accepted to Prepared as long as the tasks took that are Prepared now"
-                .to_owned(),
+            text: format!(
+                "from Accepted to Prepared as long as the tasks took that are Prepared now; {beyond}"
+            ),
             samples: Some(built.learned.prepare),
         }
     });
+    if built.unchecked > 0 {
+        all.push(Assumption::given(
+            "deadline",
+            format!(
+                "the operation timeout of {} counts as in force, but nobody checks it while their Backup or Restore is InProgress: they may end later",
+                tasks(built.unchecked)
+            ),
+        ));
+    }
     if built.without_node > 0 {
         all.push(Assumption::given(
             "node",
             format!(
-                "{} tasks have no node yet: any node with a working agent, with the same chance",
-                built.without_node
+                "{} no node yet: any node with a working agent, with the same chance",
+                if built.without_node == 1 {
+                    "1 task has".to_owned()
+                } else {
+                    format!("{} tasks have", built.without_node)
+                }
             ),
         ));
     }
@@ -168,6 +186,22 @@ pub(super) fn of_changes(built: &Built<'_>, outcomes: &[Outcome]) -> Vec<Assumpt
     all
 }
 
+fn tasks(number: usize) -> String {
+    if number == 1 {
+        "1 task".to_owned()
+    } else {
+        format!("{number} tasks")
+    }
+}
+
+fn finished(number: usize) -> String {
+    if number == 1 {
+        "1 finished task is".to_owned()
+    } else {
+        format!("{number} finished tasks are")
+    }
+}
+
 /// Names three, and counts the others.
 fn some_of(names: &BTreeSet<&str>) -> String {
     let named: Vec<&str> = names.iter().take(3).copied().collect();
@@ -237,8 +271,8 @@ fn bad_input(built: &Built<'_>) -> Vec<Assumption> {
         all.push(Assumption::given(
             "clock",
             format!(
-                "{} finished tasks are left out: their times run backwards, lie in the future, or are more than 30 days apart",
-                facts.left_out
+                "{} left out: times run backwards, lie in the future, or are more than 30 days apart",
+                finished(facts.left_out)
             ),
         ));
     }
@@ -246,8 +280,8 @@ fn bad_input(built: &Built<'_>) -> Vec<Assumption> {
         all.push(Assumption::given(
             "duration",
             format!(
-                "{} finished tasks are left out: their release writes the time of the accept as their start",
-                facts.start_is_accept
+                "{} left out: the release writes the time of the accept as the start",
+                finished(facts.start_is_accept)
             ),
         ));
     }
@@ -255,8 +289,12 @@ fn bad_input(built: &Built<'_>) -> Vec<Assumption> {
         all.push(Assumption::given(
             "bytes",
             format!(
-                "the bytes of {} running tasks cannot be, and are not used",
-                facts.absurd_bytes
+                "the bytes of {} cannot be, and are not used",
+                if facts.absurd_bytes == 1 {
+                    "1 running task".to_owned()
+                } else {
+                    format!("{} running tasks", facts.absurd_bytes)
+                }
             ),
         ));
     }

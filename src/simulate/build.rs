@@ -42,6 +42,8 @@ pub(super) struct Built<'s> {
     pub(super) left: Vec<Left>,
     /// Nodes whose limit is not known and was taken as the number of holders.
     pub(super) unknown_limits: Vec<String>,
+    /// How many tasks have an operation timeout that nobody checks yet: their Backup or Restore is InProgress.
+    pub(super) unchecked: usize,
     /// How many tasks have no node yet.
     pub(super) without_node: usize,
     pub(super) learned: Facts,
@@ -95,6 +97,7 @@ pub(super) fn build<'s>(
         tasks: Vec::new(),
         left: Vec::new(),
         unknown_limits,
+        unchecked: 0,
         without_node: 0,
         learned: Facts::default(),
     };
@@ -105,6 +108,11 @@ pub(super) fn build<'s>(
             Ok(spec) => {
                 labelled += usize::from(spec.labelled);
                 built.without_node += usize::from(spec.lane == NONE);
+                built.unchecked += usize::from(
+                    spec.on_deadline == OnDeadline::Cancels
+                        && spec.deadline < NEVER
+                        && is_unchecked(input.snapshot, task),
+                );
                 built.tasks.push(&task.task.reference);
                 specs.push(spec);
             }
@@ -130,6 +138,17 @@ pub(super) fn build<'s>(
     }
     built.model.groups = learned.into_groups();
     built
+}
+
+/// Whether the operation timeout of a task is not checked yet: the server asks for the operations of a Backup or
+/// Restore only when it is not InProgress any more (v1.12.4 … main
+/// `pkg/controller/backup_operations_controller.go`).
+pub(super) fn is_unchecked(snapshot: &Snapshot, task: &TaskReplay<'_>) -> bool {
+    let parent = task.task.parent.as_ref();
+    task.task.reference.kind.is_data_movement()
+        && parent
+            .and_then(|parent| snapshot.parent(parent).seen())
+            .is_some_and(|parent| parent.phase == "InProgress")
 }
 
 fn node_spec(
@@ -397,12 +416,29 @@ impl<'s> Input<'_, 's> {
         }
         let accepted = task.accepted_at.or(task.task.created);
         let age = accepted.map_or(0, |at| millis(self.snapshot.taken_at, at).max(0));
-        if task.pod.is_absent() && age > MINUTE_MS * 10 {
+        if task.pod.is_absent() && age > MINUTE_MS * 10 && self.expose_is_over(task) {
             return Start::Stays(Ending::NobodyLooks);
         }
         Start::Exposes {
             age_ms: age.max(SECOND_MS),
         }
+    }
+
+    /// Whether the Expose of a task without a pod does not run any more: that of a pod volume makes its pod at
+    /// once, and that of another ends with the process of its acceptor.
+    fn expose_is_over(&self, task: &TaskReplay<'_>) -> bool {
+        if !task.task.reference.kind.is_data_movement() {
+            return true;
+        }
+        let acceptor = task.task.accepted_by.as_deref();
+        acceptor
+            .and_then(|node| self.replay.nodes.get(node))
+            .and_then(|node| node.agent?.started_at)
+            .is_some_and(|started| {
+                task.accepted_at
+                    .or(task.task.created)
+                    .is_some_and(|accepted| started > accepted)
+            })
     }
 
     /// An operation timeout cancels the task. That of the file system backup belongs to the server, whose

@@ -65,6 +65,10 @@ pub(crate) const EXPOSE_POD_VOLUME_MILLIS: i64 = 200;
 /// From Accepted to Prepared where no task tells; assumed.
 pub(crate) const ASSUMED_PREPARE_SECONDS: i64 = 30;
 
+/// From which age on an Accepted task is an exception, if no other took so long: until then it is taken to need
+/// as long again; assumed.
+pub(crate) const EXCEPTION_SECONDS: i64 = 5 * 60;
+
 /// Runs, where nothing else is asked for and the input is not huge.
 pub const RUNS: u32 = 20;
 
@@ -164,10 +168,14 @@ pub fn simulate(snapshot: &Snapshot, replay: &Replay<'_>, request: &Request) -> 
         outcomes: Vec::new(),
     };
     if !built.tasks.is_empty() && built.model.knows_no_duration() {
-        simulation.refused = Some(
-            "no task has finished and none that runs tells its rate: nothing says how long a task takes"
-                .to_owned(),
-        );
+        let finished = match built.learned.left_out + built.learned.start_is_accept {
+            0 => "no task has finished".to_owned(),
+            1 => "the task that has finished does not tell how long it ran".to_owned(),
+            left => format!("none of the {left} tasks that have finished tells how long it ran"),
+        };
+        simulation.refused = Some(format!(
+            "{finished}, and none that runs tells its rate: nothing says how long a task takes"
+        ));
         return simulation;
     }
     simulation.runs = runs;

@@ -54,6 +54,9 @@ pub enum Ending {
     NeverEnds,
     /// The prepare queue is full of tasks that never leave it.
     NoRoomInQueue,
+    /// It is Accepted for longer than any other was, and its Expose may still run: whether it becomes Prepared
+    /// before its prepare timeout is not known.
+    NotKnown,
 }
 
 impl Ending {
@@ -73,6 +76,7 @@ impl Ending {
             Self::Target => "target",
             Self::NeverEnds => "never-ends",
             Self::NoRoomInQueue => "no-room-in-queue",
+            Self::NotKnown => "not-known",
         }
     }
 
@@ -85,7 +89,8 @@ impl Ending {
             | Self::DeadlineRunning
             | Self::PrepareTimeout
             | Self::EndedByALook
-            | Self::EndedByRestart => false,
+            | Self::EndedByRestart
+            | Self::NotKnown => false,
             Self::NoSlotLeft
             | Self::NobodyLooks
             | Self::MissingOwner

@@ -86,8 +86,10 @@ pub struct NodeOutcome {
     pub name: String,
     /// How many of the simulated tasks are bound to it now.
     pub tasks: usize,
-    /// When its last task has ended; none where a task of it never ends.
+    /// When its last task has ended, of those whose end is known; none where a task of it never ends.
     pub idle_at: Range,
+    /// How many of its tasks end at a time that is not known, or not at all.
+    pub not_known: usize,
     /// The smallest limit under which, in half of the runs, none of its tasks misses a deadline that some limit
     /// would meet; only where one does, and some limit helps.
     pub smallest_limit: Option<i64>,
@@ -238,14 +240,22 @@ fn nodes(setting: &Setting<'_, '_>, tallies: &[Tally]) -> Vec<NodeOutcome> {
     of_node
         .into_iter()
         .filter_map(|(node, tasks)| {
+            let unknown =
+                |tally: &Tally, task: usize| tally.ending.get(task) == Some(&Ending::NotKnown);
             let idle = tallies.iter().map(|tally| {
-                let ends = tasks.iter().filter_map(|task| tally.ended.get(*task));
-                ends.copied().max().unwrap_or(0)
+                let known = tasks.iter().filter(|task| !unknown(tally, **task));
+                let ends = known.filter_map(|task| tally.ended.get(*task));
+                ends.copied().max().unwrap_or(NEVER)
             });
+            let not_known = tallies
+                .iter()
+                .map(|tally| tasks.iter().filter(|task| unknown(tally, **task)).count())
+                .max();
             Some(NodeOutcome {
                 name: model.names.get(usize::try_from(node).ok()?)?.clone(),
                 tasks: tasks.len(),
                 idle_at: Range::of(idle.collect()),
+                not_known: not_known.unwrap_or(0),
                 smallest_limit: None,
             })
         })

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RUNS;
-use super::build::{Input, build};
+use super::build::{Input, build, is_unchecked};
 use super::model::Ending;
 use super::outcome::{self, Setting, play, rank};
 use super::scenario::Scenario;
@@ -32,6 +32,8 @@ pub struct AtRisk {
     pub smallest_limit: Option<i64>,
     /// The release of these nodes has no concurrency number to set.
     pub without_setting: Vec<String>,
+    /// How many of the tasks belong to a Backup or Restore that is InProgress: nobody checks their timeout yet.
+    pub unchecked: usize,
     /// From how many finished tasks it is predicted.
     pub samples: usize,
     /// In how many runs.
@@ -87,6 +89,7 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
     let late_anyway = super::limits::find(&setting, &scenario, &mut outcome);
     let mut tasks = Vec::new();
     let mut hopeless = 0;
+    let mut unchecked = 0;
     let mut of = BTreeSet::new();
     for (index, task) in built.tasks.iter().enumerate() {
         let hits = tallies
@@ -96,7 +99,9 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
         if hits * 10 > tallies.len() {
             tasks.push((*task).clone());
             hopeless += usize::from(late_anyway.contains(&index));
-            of.extend(replay.tasks.get(*task).and_then(|task| task.node.clone()));
+            let replayed = replay.tasks.get(*task);
+            unchecked += usize::from(replayed.is_some_and(|task| is_unchecked(snapshot, task)));
+            of.extend(replayed.and_then(|task| task.node.clone()));
         }
     }
     // A node without a number of its own: none of its tasks can be saved.
@@ -121,6 +126,7 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
         nodes: of.into_iter().collect(),
         hopeless,
         without_setting,
+        unchecked,
         smallest_limit,
         samples: built.learned.finished,
         runs: setting.runs,

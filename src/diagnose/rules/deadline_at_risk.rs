@@ -94,8 +94,13 @@ fn summary(risk: &AtRisk) -> String {
     } else {
         format!("{} to {}", risk.at_least, risk.expected)
     };
+    let checked = if risk.unchecked > 0 {
+        " The timeout is checked only when their Backup or Restore is not InProgress any more, so it may come later."
+    } else {
+        ""
+    };
     format!(
-        "{number} of {} on {} will be cancelled by the operation timeout before a slot is free for them; {cure}.",
+        "{number} of {} on {} will be cancelled by the operation timeout before a slot is free for them; {cure}.{checked}",
         words::count(risk.tasks.len(), "waiting task"),
         words::names(risk.nodes.iter().map(String::as_str)),
     )

@@ -36,7 +36,7 @@ pub(crate) struct Eta {
     /// When it gets its slot, in half of the runs; `takenAt` for one that has it, null where it gets none.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     start: Option<String>,
-    /// When it ends, in half of the runs; null where it never does.
+    /// When it ends, in half of the runs; null where it never does, or it is not known.
     #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     end: Option<String>,
     /// When it ends, in nine of ten runs; null where it does not in so many.

@@ -176,7 +176,7 @@ pub(crate) struct Ending {
 
 /// Every way in which a task can end or not.
 #[cfg(test)]
-pub(super) const ENDINGS: [&str; 12] = [
+pub(super) const ENDINGS: [&str; 13] = [
     "completed",
     "deadline-waiting",
     "deadline-running",
@@ -189,6 +189,7 @@ pub(super) const ENDINGS: [&str; 12] = [
     "target",
     "never-ends",
     "no-room-in-queue",
+    "not-known",
 ];
 
 /// A node.
@@ -200,8 +201,10 @@ pub(crate) struct Node<'a> {
     name: Text<'a>,
     /// How many unfinished tasks are bound to it now.
     tasks: usize,
-    /// When its last task has ended, in seconds from takenAt.
+    /// When its last task has ended, in seconds from takenAt; of those whose end is known.
     idle_in_seconds: Range,
+    /// How many of its tasks end at a time that is not known, or not at all.
+    not_known: usize,
     /// The smallest limit under which, in half of the runs, none of its tasks misses a deadline that some limit
     /// would meet; null where none does, or no limit helps. A limit takes effect by a restart, which frees ghost
     /// slots too: where that alone is enough, this is the limit in force.
@@ -219,7 +222,7 @@ pub(crate) struct TaskRow<'a> {
     phase: Text<'a>,
     /// Its node now; null where none is known.
     node: Option<Text<'a>>,
-    /// When it gets its slot, in seconds from takenAt; 0 for one that has it.
+    /// When it gets its slot, in seconds from takenAt; 0 for one that has it; null with ending `not-known`.
     start_seconds: Range,
     /// When it ends, in seconds from takenAt.
     end_seconds: Range,
@@ -344,6 +347,7 @@ impl<'a> From<&'a report::NodeOutcome> for Node<'a> {
             name: Text(&node.name),
             tasks: node.tasks,
             idle_in_seconds: seconds(node.idle_at),
+            not_known: node.not_known,
             smallest_limit: node.smallest_limit,
         }
     }

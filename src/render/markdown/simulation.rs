@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::super::simulation::{in_words, later_text, limit, numbers, times, top_text};
+use super::super::simulation::{
+    idle_at, in_words, later_text, limit, numbers, restarts_text, times, top_text, when,
+};
 use super::super::words::count;
 use super::{Inline, LISTED, Page, context, gaps, left_out, name_or_none, task, until_or_none};
 use crate::report::{Outcome, SimulationReport, TaskOutcome};
@@ -44,6 +46,9 @@ pub(in crate::render) fn simulation(
     }
     context(&mut page, &report.head);
     page.table(&SCENARIOS, report.simulation.outcomes.iter().map(scenario));
+    if let Some(text) = restarts_text(report) {
+        page.paragraph(&Inline::own("Restarts: ").then(Inline::words(&text)));
+    }
     if let Some(text) = later_text(report) {
         page.paragraph(&Inline::own("Drains later: ").then(Inline::words(&text)));
     }
@@ -54,7 +59,7 @@ pub(in crate::render) fn simulation(
                 [
                     Inline::code(&node.name),
                     Inline::words(&node.tasks.to_string()),
-                    Inline::words(&times(node.idle_at)),
+                    Inline::words(&idle_at(node)),
                     Inline::words(&limit(node.smallest_limit)),
                 ]
             }),
@@ -118,8 +123,8 @@ fn row(outcome: &TaskOutcome, report: &SimulationReport) -> [Inline; 8] {
         task(&outcome.task),
         Inline::words(outcome.phase.as_str()),
         name_or_none(outcome.node.as_deref()),
-        Inline::words(&times(outcome.start)),
-        Inline::words(&times(outcome.end)),
+        Inline::words(&when(outcome, outcome.start)),
+        Inline::words(&when(outcome, outcome.end)),
         Inline::own(outcome.ending.as_str()),
         until_or_none(outcome.deadline.as_ref(), report.head.taken_at),
         Inline::words(&limit(outcome.smallest_limit)),

@@ -79,7 +79,7 @@ impl<'s> Look<'_, 's> {
                 if never {
                     "there is no mover pod, and in this release no prepare timeout fires"
                 } else {
-                    "there is no mover pod yet; only the prepare timeout ends this"
+                    "there is no mover pod yet: Expose makes it, if it still runs; the prepare timeout ends this at the latest"
                 },
             ),
             Observed::Unknown(_) => Step::new(

@@ -397,3 +397,91 @@ fn an_instant_is_counted_from_now() {
     assert_eq!(answer.at(0), Some(now()));
     assert_eq!(answer.at(i64::MAX), None);
 }
+
+#[test]
+fn a_slow_expose_is_not_called_lost_and_its_end_is_not_known() {
+    let slow = |age: i64| {
+        let mut objects = queue(1, 1);
+        let status = json!({"acceptedTimestamp": ago(age), "acceptedByNode": "node-a"});
+        objects.push(task("DataUpload", "slow", "Accepted", "", &status));
+        let answer = ask(&objects, &Request::default());
+        let said = answer
+            .assumptions
+            .iter()
+            .any(|one| one.about == "preparing" && one.text.contains("as long again"));
+        assert!(said, "{:?}", answer.assumptions);
+        let mut tasks = answer.outcomes[0].tasks.iter();
+        tasks
+            .find(|task| task.task.name == "slow")
+            .cloned()
+            .unwrap()
+    };
+    assert_eq!(slow(100).ending, Ending::Completed);
+    for age in [400, 900, 1700] {
+        let task = slow(age);
+        assert_eq!(task.ending, Ending::NotKnown, "{age}");
+        assert_eq!((task.start.p50, task.end.p50), (None, None), "{age}");
+        assert_eq!(task.missed_runs, 0, "{age}");
+    }
+}
+
+#[test]
+fn an_expose_whose_agent_has_started_since_ends_by_its_prepare_timeout() {
+    let mut objects = queue(1, 0);
+    objects.retain(|object| object["kind"] != "Pod");
+    objects.push(agent(
+        "node-a",
+        "v1.17.2",
+        300,
+        &["--node-agent-configmap=config"],
+    ));
+    let status = json!({"acceptedTimestamp": ago(900), "acceptedByNode": "node-a"});
+    objects.push(task("DataUpload", "lost", "Accepted", "", &status));
+    let answer = ask(&objects, &Request::default());
+    assert_eq!(answer.outcomes[0].tasks[0].ending, Ending::PrepareTimeout);
+}
+
+#[test]
+fn a_timeout_that_nobody_checks_yet_is_said() {
+    let said = |phase: &str| {
+        let mut objects = queue(1, 2);
+        let mut backup = backup("2h25m");
+        backup["status"]["phase"] = json!(phase);
+        objects.push(backup);
+        let answer = ask(&objects, &Request::default());
+        let mut assumptions = answer.assumptions.iter();
+        assumptions
+            .find(|one| one.about == "deadline")
+            .map(|one| one.text.clone())
+    };
+    assert!(
+        said("InProgress")
+            .unwrap()
+            .contains("of 2 tasks counts as in force")
+    );
+    assert_eq!(said("WaitingForPluginOperations"), None);
+}
+
+#[test]
+fn finished_tasks_that_tell_nothing_are_not_said_to_be_none() {
+    let mut objects = cluster(1);
+    with_mover(&mut objects, prepared("wait", "node-a", 30));
+    for name in ["one", "two"] {
+        objects.push(completed(name, "node-a", 100, 200));
+    }
+    let refused = ask(&objects, &Request::default()).refused.unwrap();
+    assert!(
+        refused.starts_with("none of the 2 tasks that have finished tells how long it ran"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_holder_that_never_ends_has_begun() {
+    let mut objects = queue(1, 0);
+    let mut lost = in_progress("runs", "node-a", 900);
+    lost["metadata"]["managedFields"][0]["time"] = json!(ago(880));
+    objects.push(lost);
+    let answer = ask(&objects, &Request::default());
+    assert_eq!(answer.outcomes[0].tasks[0].start.p50, Some(0));
+}

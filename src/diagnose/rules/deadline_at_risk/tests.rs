@@ -136,6 +136,30 @@ fn tasks_that_take_longer_than_their_time_are_not_said_to_be_saved_by_a_limit() 
 }
 
 #[test]
+fn a_timeout_that_the_server_does_not_check_yet_is_said_to_come_later() {
+    let of = |phase: &str| {
+        let mut objects = vec![
+            node("node-a"),
+            agent("node-a"),
+            config(ONE),
+            with(backup(phase), "spec.itemOperationTimeout", "9h0m0s"),
+        ];
+        for number in 0..4 {
+            objects.push(finished(&format!("done-{number}"), 610 + number * 1800));
+        }
+        objects.extend(running("runs"));
+        for number in 0..6 {
+            objects.extend(waiting(&format!("wait-{number}")));
+        }
+        propose(check, objects).findings[0]
+            .summary
+            .contains("it may come later")
+    };
+    assert!(of("InProgress"));
+    assert!(!of("WaitingForPluginOperations"));
+}
+
+#[test]
 fn v1_12_is_not_told_to_raise_a_limit_that_it_does_not_have() {
     let mut objects = vec![
         node("node-a"),

@@ -1,6 +1,7 @@
 //! What is left to chance.
 
-use super::{MINUTE_MS, Run};
+use super::Run;
+use crate::simulate::EXCEPTION_SECONDS;
 use crate::simulate::model::{LANES, NEVER, TaskSpec};
 use crate::simulate::random::Question;
 
@@ -56,7 +57,8 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// How long an Accepted task still takes to become Prepared; `None` where no other took so long.
+    /// How long an Accepted task still takes to become Prepared; `None` where that is not known: no other
+    /// took so long, and Expose may take as long as the prepare timeout.
     pub(super) fn prepare_beyond(&self, id: u32, age: i64) -> Option<i64> {
         let longer = self.model.prepare.partition_point(|sample| *sample <= age);
         let longer = self.model.prepare.get(longer..).unwrap_or_default();
@@ -68,7 +70,7 @@ impl<'m> Run<'m> {
         {
             Some(whole) => Some(whole - age),
             // Young enough to be no exception: as long again.
-            None if age < 5 * MINUTE_MS => Some(age),
+            None if age < EXCEPTION_SECONDS * 1000 => Some(age),
             None => None,
         }
     }

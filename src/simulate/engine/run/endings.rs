@@ -10,6 +10,10 @@ impl Run<'_> {
         if self.tasks.at(id).at == At::Ended {
             return;
         }
+        if self.tasks.at(id).is_unknown {
+            self.finish(id);
+            return;
+        }
         let spec = self.model.tasks.at(id);
         if let Some(missed) = usize::try_from(id)
             .ok()
@@ -70,6 +74,7 @@ impl Run<'_> {
             .and_then(|id| self.tally.missed.get(id))
             .copied();
         let ending = match spec.start {
+            _ if self.tasks.at(id).is_unknown => Ending::NotKnown,
             Start::Ends(_, how) => how,
             // Cancelling it does not give its slot back.
             Start::HoldsForEver if missed == Some(true) => Ending::DeadlineRunning,
@@ -91,9 +96,12 @@ impl Run<'_> {
 
     pub(super) fn end(&mut self, id: u32, how: Ending) {
         self.tasks.at_mut(id).at = At::Ended;
-        self.tally.drained = self.tally.drained.max(self.now);
+        let is_known = how != Ending::NotKnown;
+        if is_known {
+            self.tally.drained = self.tally.drained.max(self.now);
+        }
         if let Ok(index) = usize::try_from(id) {
-            if let Some(ended) = self.tally.ended.get_mut(index) {
+            if is_known && let Some(ended) = self.tally.ended.get_mut(index) {
                 *ended = self.now;
             }
             if let Some(ending) = self.tally.ending.get_mut(index) {
@@ -121,6 +129,7 @@ impl Run<'_> {
                         Ending::MissingOwner
                     }
                 }
+                At::Exposing if self.tasks.at(id).is_unknown => Ending::NotKnown,
                 At::WaitingUnseen | At::Exposing => Ending::NobodyLooks,
                 At::Asking => Ending::NoRoomInQueue,
                 At::Running => Ending::NeverEnds,

@@ -51,6 +51,8 @@ struct Task {
     end: i64,
     counted: bool,
     ends_by_deadline: bool,
+    /// Nothing tells what becomes of it.
+    is_unknown: bool,
 }
 
 struct Run<'m> {
@@ -162,6 +164,7 @@ impl<'m> Run<'m> {
                         end: NEVER,
                         counted: spec.labelled,
                         ends_by_deadline: false,
+                        is_unknown: false,
                     })
                     .collect(),
             ),
@@ -216,6 +219,7 @@ impl<'m> Run<'m> {
                 self.ends_at(id, left);
             }
             Start::HoldsForEver => {
+                self.tally_has_slot(id, 0);
                 if self.tasks.at(id).lane != NONE {
                     let lane = self.tasks.at(id).lane;
                     let pool = self.model.pool(lane);
@@ -241,7 +245,12 @@ impl<'m> Run<'m> {
                     Some(left) if left < spec.prepare_deadline => {
                         self.events.push(left, Event::Arrive(id));
                     }
-                    Some(_) | None => self.events.push(spec.prepare_deadline, Event::Finish(id)),
+                    Some(_) => self.events.push(spec.prepare_deadline, Event::Finish(id)),
+                    None => {
+                        // It leaves the prepare queue then at the latest.
+                        self.tasks.at_mut(id).is_unknown = true;
+                        self.events.push(spec.prepare_deadline, Event::Finish(id));
+                    }
                 }
             }
             Start::BecomesPrepared => {
@@ -262,7 +271,10 @@ impl<'m> Run<'m> {
                 let at = self.chance.draw(Question::Ending, id, within);
                 self.events.push(at, Event::Finish(id));
             }
-            Start::Stays(_) => {
+            Start::Stays(how) => {
+                if how == Ending::NeverEnds {
+                    self.tally_has_slot(id, 0);
+                }
                 self.events.push(spec.prepare_deadline, Event::Finish(id));
             }
         }
@@ -341,6 +353,10 @@ impl<'m> Run<'m> {
 
     fn tally_start(&mut self, id: u32, at: i64) {
         self.tasks.at_mut(id).at = At::Running;
+        self.tally_has_slot(id, at);
+    }
+
+    fn tally_has_slot(&mut self, id: u32, at: i64) {
         if let Some(started) = usize::try_from(id)
             .ok()
             .and_then(|id| self.tally.started.get_mut(id))
