@@ -261,7 +261,7 @@ fn an_attachment_that_succeeded_at_last_is_over_for_its_own_volume() {
         let objects = [vec![scheduled(800)], events.to_vec()].concat();
         about(900, objects)[0].cause
     };
-    assert_eq!(cause(&[failed.clone()]), Some("mount-failed"));
+    assert_eq!(cause(std::slice::from_ref(&failed)), Some("mount-failed"));
     assert_eq!(
         cause(&[failed.clone(), attached("pvc-1")]),
         Some("undetermined")

@@ -62,8 +62,11 @@ fn read_with(objects: &[Value], log_lines: &[(i64, &str)]) -> Snapshot {
     )
 }
 
-/// A rule that speaks of objects, and the line of the log that shows the task to have gone on.
-fn overtaken_cases() -> Vec<(&'static str, Check, Vec<Value>, (i64, &'static str))> {
+/// What a rule is called, the rule, objects of which it speaks, and the line of the log that shows the task to
+/// have gone on.
+type Overtaking = (&'static str, Check, Vec<Value>, (i64, &'static str));
+
+fn overtaken_cases() -> Vec<Overtaking> {
     let new = with(task("DataUpload", "du-1", ""), "status", json!({}));
     let mut cancelled = running("Canceling");
     cancelled["spec"]["cancel"] = json!(true);
