@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{ends, words};
+use super::{ends, overtaken, words};
 use crate::diagnose::case::{Case, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
 use crate::replay::{CancelState, DeadlineWhat, Mover, NotWorking, Situation, TaskReplay, Working};
@@ -56,6 +56,7 @@ fn seen(case: &Case<'_, '_>, bug: KnownBug) -> Option<(String, Vec<TaskRef>)> {
         case.tasks()
             .filter(|task| task.situation != Situation::Foreign)
             .filter(|task| fits(task) && agent_has(case, task.node.as_deref(), bug))
+            .filter(|task| !overtaken::is_overtaken(case, task))
             .map(|task| task.task.reference.clone())
             .collect()
     };

@@ -116,6 +116,11 @@ fn is_later(case: &Case<'_, '_>, task: &TaskReplay<'_>, at: Timestamp) -> bool {
     of_this_run && may_be_late && !written_since
 }
 
+/// Returns whether a log shows that a task has gone on since its object was read.
+pub(super) fn is_overtaken(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> bool {
+    step(case, task).is_some()
+}
+
 /// Returns when a log shows that a task was let in since, or ended after that.
 pub(super) fn let_in(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<Timestamp> {
     step(case, task)

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::overtaken::Overtaken;
 use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Action, Confidence, Evidence, Finding, FindingId, Severity};
@@ -109,10 +110,12 @@ fn target<'s>(case: &Case<'_, 's>, task: &TaskReplay<'s>) -> Option<Target<'s>> 
 }
 
 fn missing(case: &Case<'_, '_>, out: &mut Proposals, waiting: &[(&TaskReplay<'_>, Target<'_>)]) {
+    let mut overtaken = Overtaken::of(case, FindingId::RestoreTargetMissing, CouldBe::Critical);
     let gone: Vec<_> = waiting
         .iter()
-        .filter(|(_, target)| target.is_absent())
+        .filter(|(task, target)| target.is_absent() && overtaken.still_holds(task))
         .collect();
+    overtaken.tell(out);
     if gone.is_empty() {
         return;
     }
@@ -181,11 +184,15 @@ fn how_sure(case: &Case<'_, '_>, task: &TaskReplay<'_>, target: &Target<'_>) -> 
 fn not_ready(case: &Case<'_, '_>, out: &mut Proposals, waiting: &[(&TaskReplay<'_>, Target<'_>)]) {
     let mut groups: BTreeMap<&'static str, Vec<(&TaskReplay<'_>, &Target<'_>, String)>> =
         BTreeMap::new();
+    let mut overtaken = Overtaken::of(case, FindingId::RestoreTargetNotReady, CouldBe::Warning);
     for (task, target) in waiting {
-        if let Some((cause, why)) = reason(case, task, target) {
+        if let Some((cause, why)) = reason(case, task, target)
+            && overtaken.still_holds(task)
+        {
             groups.entry(cause).or_default().push((task, target, why));
         }
     }
+    overtaken.tell(out);
     for (cause, held) in groups {
         out.findings.push(held_back(case, cause, &held));
     }

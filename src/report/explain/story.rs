@@ -440,6 +440,15 @@ fn logged(name: &str, log: &LogEvidence) -> Vec<(Option<Timestamp>, String)> {
             ),
         ));
         told.push((entry.last.at, format!("last line: {}", entry.last.text)));
+    } else if let Some(task) = log.tasks.get(name) {
+        // What the object shows as well if it is not older than the log.
+        let let_in = task.admitted.map(|at| (at, "was let in"));
+        let left = task.left.map(|at| (at, "gave its slot back"));
+        let steps = [let_in, left].into_iter().flatten();
+        told.extend(steps.map(|(at, what)| (Some(at), what.to_owned())));
+    }
+    if let Some(at) = log.tasks.get(name).and_then(|task| task.canceled) {
+        told.push((Some(at), "was marked Canceled".to_owned()));
     }
     let notes = [
         log.halted_prepares.get(name),

@@ -367,3 +367,28 @@ fn the_slot_gate_is_unknown_where_the_limit_in_force_is_not_known_and_says_why()
     assert_eq!(row.state, GateState::Unknown, "{}", row.reason);
     assert!(row.reason.contains("limit"), "{}", row.reason);
 }
+
+#[test]
+fn the_story_tells_the_end_that_the_log_shows_and_the_object_does_not() {
+    use crate::snapshot::log_evidence::{LogEvidence, LoggedTask};
+    let mut seen = world("{}", vec![in_progress("du-1", "a", 3600)]);
+    let at = |seconds| ago(seconds).parse().ok();
+    let mut log = LogEvidence::default();
+    log.tasks.insert(
+        "du-1".to_owned(),
+        LoggedTask {
+            admitted: at(3600),
+            left: at(600),
+            ..LoggedTask::default()
+        },
+    );
+    seen.agents[0].evidence = Some(log);
+    let told = told(&seen, "du/du-1");
+    let of_log: Vec<&str> = told
+        .story
+        .iter()
+        .filter(|line| line.from == StorySource::Log)
+        .map(|line| line.what.as_str())
+        .collect();
+    assert_eq!(of_log, ["was let in", "gave its slot back"]);
+}

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::super::example::*;
 use super::super::{
     Check, accept_blocked, cancel_stuck, expose_blocked, mover_pod_lost, prepare_missed,
-    prepared_doomed, transfer_stalled,
+    prepared_doomed, restore_target, transfer_stalled,
 };
 use crate::capture::NowFrom;
 use crate::diagnose::case::{Case, Proposals};
@@ -29,8 +29,15 @@ fn lines(lines: &[(i64, &str)]) -> String {
         "2026-01-01T10:00:00Z"
     );
     let of = |(seconds, message): &(i64, &str)| {
+        let whose = if message.starts_with("Reconcile ") {
+            "dataupload=velero/du-9"
+        } else if message.starts_with("Data download ") {
+            "datadownload=velero/du-1"
+        } else {
+            "dataupload=velero/du-1"
+        };
         format!(
-            "time=\"{}\" level=info msg=\"{message}\" controller=dataupload dataupload=velero/du-1\n",
+            "time=\"{}\" level=info msg=\"{message}\" {whose}\n",
             ago(*seconds)
         )
     };
@@ -75,6 +82,13 @@ fn overtaken_cases() -> Vec<Overtaking> {
         "status.node",
         "node-a",
     );
+    let mut download = task("DataDownload", "du-1", "");
+    download["spec"]["targetVolume"] = json!({"namespace": "app", "pvc": "data"});
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "other", "namespace": "app", "creationTimestamp": LONG_AGO},
+        "spec": {}, "status": {"phase": "Bound"}
+    });
     vec![
         (
             "accept-blocked",
@@ -119,6 +133,12 @@ fn overtaken_cases() -> Vec<Overtaking> {
             (600, "Complete callback on data path pod termination"),
         ),
         (
+            "restore-target-missing",
+            restore_target::check,
+            vec![download, claim],
+            (600, "Data download is accepted"),
+        ),
+        (
             "cancel-stuck forced",
             cancel_stuck::check,
             vec![cancelled, running_mover("du-1", 7200)],
@@ -138,9 +158,7 @@ fn a_task_that_the_log_shows_further_on_than_its_object_is_no_finding_and_no_sig
         let why = &with.inconclusive[0].why;
         assert!(with.gaps.iter().any(|gap| gap.message == *why), "{name}");
         assert!(
-            why.starts_with(
-                "the log of the node-agent is newer than the objects: DataUpload du-1 was "
-            ),
+            why.starts_with("the log of the node-agent is newer than the objects: Data"),
             "{name}: {why}"
         );
     }
