@@ -1,5 +1,6 @@
 //! What a reading command has to say, before it is written anywhere.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::args::OutputArgs;
@@ -20,6 +21,8 @@ pub(crate) struct Answer {
     pub(crate) exit: Exit,
     /// Sentences for standard error.
     pub(crate) warnings: Vec<String>,
+    /// What it says of each thing, in a word, for whoever watches it change; empty for a single answer.
+    pub(crate) marks: BTreeMap<String, String>,
     /// Whether nothing that is shown waits or runs.
     pub(crate) idle: Reached,
     /// Whether nothing that is shown is stuck, and that is known.

@@ -92,6 +92,7 @@ pub fn last_frame(text: &str, foot: &[String]) -> String {
 
 fn clipped(text: &str, foot: &[String], window: Window, marks: Marks) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
+    let foot = end_of(foot, window);
     let of_foot: usize = foot.iter().map(|line| window.rows_of(line)).sum();
     // The last row is for the cursor.
     let room = window.rows.saturating_sub(of_foot + 1);
@@ -120,6 +121,20 @@ fn clipped(text: &str, foot: &[String], window: Window, marks: Marks) -> Vec<Str
     }
     shown.extend(foot.iter().cloned());
     shown
+}
+
+/// Returns as much of a foot as leaves room for a line of the text, the last lines first.
+fn end_of(foot: &[String], window: Window) -> &[String] {
+    let mut room = window.rows.saturating_sub(2);
+    let mut from = foot.len();
+    for (place, line) in foot.iter().enumerate().rev() {
+        let Some(left) = room.checked_sub(window.rows_of(line)) else {
+            break;
+        };
+        room = left;
+        from = place;
+    }
+    foot.get(from..).unwrap_or_default()
 }
 
 /// Returns the width of a line, the colours in it left out.
@@ -221,6 +236,12 @@ mod tests {
             clipped("1\n2\n3\n4\n5\n6\n7", &[], SMALL, Marks::Ascii),
             ["1", "2", "3", "4", "... 3 more lines"]
         );
+    }
+
+    #[test]
+    fn a_foot_that_is_too_high_loses_its_first_lines() {
+        let shown = rows("1\n2\n3\n", &["a", "b", "c", "d", "e", "f"], SMALL);
+        assert_eq!(shown, ["… 3 more lines", "c", "d", "e", "f"]);
     }
 
     #[test]

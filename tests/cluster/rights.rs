@@ -388,6 +388,10 @@ fn the_printed_viewer_role_is_enough_for_every_reading_command() {
         }
     }
     viewer.plugin(&["auth"]).expect_code(0);
+    // The role lets a watch be one.
+    let watch = ["status", "-w", "-o", "json", "--timeout", "10s"];
+    let run = viewer.plugin(&watch).expect_code(124);
+    assert!(!run.stderr.contains("no right to watch"), "{run}");
 }
 
 #[test]

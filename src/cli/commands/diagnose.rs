@@ -1,5 +1,7 @@
 //! `diagnose`.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum;
 
 use super::super::answer::{Answer, Reached, warnings};
@@ -149,12 +151,29 @@ fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
     Answer {
         warnings: warnings(&report.head),
         exit: exit(&report, args.fail_on.into()),
+        marks: marks(&report),
         idle: Reached::when(is_idle(snapshot, &replayed, &filters)),
         unstuck: Reached::when(report.is_unstuck()),
         render: Box::new(move |out, format, terminal| {
             render::diagnosis(out, &report, format, terminal)
         }),
     }
+}
+
+/// Says of each finding its severity.
+fn marks(report: &DiagnosisReport) -> BTreeMap<String, String> {
+    let findings = report.findings.iter().map(|row| {
+        let finding = &row.finding;
+        let first = finding.tasks.first().map(ToString::to_string);
+        let place = finding.node.clone().or(first).unwrap_or_default();
+        let name = format!("{} {place}", finding.id.as_str());
+        (
+            name.trim_end().to_owned(),
+            finding.severity.as_str().to_owned(),
+        )
+    });
+    let verdict = ("verdict".to_owned(), report.verdict.as_str().to_owned());
+    findings.chain([verdict]).collect()
 }
 
 /// The first that applies.

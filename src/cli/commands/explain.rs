@@ -1,5 +1,7 @@
 //! `explain`.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 
 use super::super::answer::{Answer, Reached};
@@ -124,6 +126,7 @@ fn answer(
     };
     Ok(Answer {
         warnings: Vec::new(),
+        marks: marks(&report),
         exit,
         idle: Reached::when(report.is_idle(subject, snapshot)),
         unstuck: Reached::when(match report.verdict {
@@ -136,6 +139,25 @@ fn answer(
             render::explanation(out, &report, format, terminal)
         }),
     })
+}
+
+/// Says of each task its phase and how it stands.
+fn marks(report: &ExplanationReport) -> BTreeMap<String, String> {
+    let lines = report
+        .unfinished
+        .iter()
+        .map(|line| (&line.task, &line.phase, line.verdict));
+    let told = report
+        .tasks
+        .iter()
+        .map(|told| (&told.task, &told.phase, told.verdict));
+    lines
+        .chain(told)
+        .map(|(task, phase, verdict)| {
+            let state = format!("{}, {}", phase.as_str(), verdict.as_str());
+            (task.to_string(), state)
+        })
+        .collect()
 }
 
 fn page(args: &Args, ui: &mut Ui<'_>) -> Result<Exit, Error> {

@@ -1,5 +1,7 @@
 //! `status`.
 
+use std::collections::BTreeMap;
+
 use super::super::answer::{Answer, Reached, warnings};
 use super::super::args::{FilterArgs, OutputArgs, OutputFormat, SourceArgs, parse_threshold};
 use super::super::error::Error;
@@ -71,7 +73,7 @@ fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
     } else {
         Exit::Answered
     };
-    let (idle, unstuck) = if args.watch.is_on() {
+    let (idle, unstuck, marks) = if args.watch.is_on() {
         let findings = DiagnosisReport::new(snapshot, &replayed, &diagnosis, &filters, pins);
         let nodes = report.nodes.iter().all(|node| match node.verdict {
             NodeVerdict::Unknown | NodeVerdict::NoAgent | NodeVerdict::Stuck => false,
@@ -82,9 +84,10 @@ fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
         (
             Reached::when(is_idle(snapshot, &replayed, &filters)),
             Reached::when(nodes && findings.is_unstuck() && !report.nothing_answered()),
+            marks(&report),
         )
     } else {
-        (Reached::No, Reached::No)
+        (Reached::No, Reached::No, BTreeMap::new())
     };
     Answer {
         warnings: warnings(&report.head),
@@ -92,7 +95,22 @@ fn answer(args: &Args, snapshot: &Snapshot, pins: &Pins) -> Answer {
             render::status(out, &report, format, terminal)
         }),
         exit,
+        marks,
         idle,
         unstuck,
     }
+}
+
+/// Says of each node its verdict, and of each task that holds or waits its phase.
+fn marks(report: &StatusReport) -> BTreeMap<String, String> {
+    let nodes = report
+        .nodes
+        .iter()
+        .map(|node| (node.name.clone(), node.verdict.as_str().to_owned()));
+    let tasks = report
+        .nodes
+        .iter()
+        .flat_map(|node| node.holders.iter().chain(&node.waiting))
+        .map(|row| (row.task.to_string(), row.phase.as_str().to_owned()));
+    nodes.chain(tasks).collect()
 }

@@ -18,6 +18,8 @@ pub(super) struct Foot {
     pub(super) until: Option<Until>,
     /// Whether logs and metrics are still to come.
     pub(super) traced: Traced,
+    /// What changed lately.
+    pub(super) changes: Vec<String>,
     /// What else there is to say.
     pub(super) notes: Vec<String>,
 }
@@ -49,7 +51,9 @@ impl Foot {
             Some(until) => format!("until {}, or Ctrl-C", until.as_str()),
             None => "Ctrl-C ends".to_owned(),
         });
-        let mut lines = vec![String::new(), marks.printable(&parts.join(dot))];
+        let mut lines = vec![String::new()];
+        lines.extend(self.changes.iter().map(|change| marks.printable(change)));
+        lines.push(marks.printable(&parts.join(dot)));
         lines.extend(self.notes.iter().map(|note| marks.printable(note)));
         lines
     }
@@ -177,6 +181,7 @@ mod tests {
             contact,
             until: None,
             traced: Traced::Settled,
+            changes: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -11,6 +11,7 @@
 
 mod args;
 mod foot;
+mod history;
 mod look;
 mod show;
 
@@ -24,6 +25,7 @@ pub(crate) use args::WatchArgs;
 
 use self::args::Until;
 use self::foot::{Foot, Told};
+use self::history::History;
 use self::look::{Looker, Traced};
 use self::show::{Facts, Show};
 use super::answer::{Answer, Reached};
@@ -121,6 +123,7 @@ pub(crate) fn run(call: Call<'_>, ui: &mut Ui<'_>, say: Say<'_>) -> Result<Exit,
             ui,
             until: call.watch.until(),
             told: Told::default(),
+            history: History::default(),
             notes: &notes,
         };
         let mut keeping = pin!(following.run());
@@ -141,6 +144,7 @@ struct Session<'s, 'u, 'f> {
     ui: &'s mut Ui<'u>,
     until: Option<Until>,
     told: Told,
+    history: History,
     /// What there was to say while the screen was drawn.
     notes: &'s RefCell<Vec<String>>,
 }
@@ -274,6 +278,7 @@ impl Session<'_, '_, '_> {
 
     fn show(&mut self, answer: Answer, changes: u64, say: Say<'_>) -> Result<(), Error> {
         if self.show.is_screen() {
+            self.history.take(&answer.marks, self.following.now());
             return self.show.draw(answer, &self.foot(), self.ui);
         }
         for line in self.told.news(&self.following.contact()) {
@@ -307,6 +312,7 @@ impl Session<'_, '_, '_> {
             contact: self.following.contact(),
             until: self.until,
             traced: self.looker.traced(),
+            changes: self.history.lines().to_vec(),
             notes: self.notes.borrow().clone(),
         }
     }

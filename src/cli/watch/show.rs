@@ -257,6 +257,8 @@ fn write(ui: &mut Ui<'_>, text: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::super::answer::Reached;
     use super::super::super::exit::Exit;
     use super::*;
@@ -305,6 +307,7 @@ mod tests {
             render: Box::new(move |out, _, _| out.write_all(text.as_bytes())),
             exit: Exit::Answered,
             warnings: Vec::new(),
+            marks: BTreeMap::new(),
             idle: Reached::No,
             unstuck: Reached::No,
         }
