@@ -227,9 +227,25 @@ const NODE: Rule = Object(&[
     ("apiVersion", ApiVersion),
     ("kind", Word),
     ("metadata", META),
-    ("spec", Object(&[("unschedulable", Fixed)])),
+    (
+        "spec",
+        Object(&[
+            ("unschedulable", Fixed),
+            (
+                "taints",
+                List(&Object(&[("key", Word), ("value", Word), ("effect", Word)])),
+            ),
+        ]),
+    ),
     ("status", Object(&[("conditions", CONDITIONS)])),
 ]);
+
+const TOLERATIONS: Rule = List(&Object(&[
+    ("key", Word),
+    ("operator", Word),
+    ("value", Word),
+    ("effect", Word),
+]));
 
 const WORKLOAD: Rule = Object(&[
     ("apiVersion", ApiVersion),
@@ -241,7 +257,14 @@ const WORKLOAD: Rule = Object(&[
             "template",
             Object(&[
                 ("metadata", Object(&[("labels", Labels)])),
-                ("spec", Object(&[("containers", CONTAINERS)])),
+                (
+                    "spec",
+                    Object(&[
+                        ("containers", CONTAINERS),
+                        ("tolerations", TOLERATIONS),
+                        ("hostNetwork", Fixed),
+                    ]),
+                ),
             ]),
         )]),
     ),

@@ -23,6 +23,17 @@ const DOTTED: [&str; 12] = [
     "metrics.k8s.io",
 ];
 
+/// Keys of taints that Kubernetes itself sets; each DaemonSet tolerates some of them.
+const TAINTS: [&str; 7] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/network-unavailable",
+];
+
 /// Whether a word tells nothing: a letter, a word of the list in any spelling, or a name made of them as Go and
 /// Kubernetes make them, such as `FailedAttachVolume`. Words with dashes are on the list or are names.
 pub(super) fn contains(word: &str) -> bool {
@@ -33,7 +44,7 @@ pub(super) fn contains(word: &str) -> bool {
         return true;
     }
     let lower = word.to_ascii_lowercase();
-    if VOCABULARY.contains(lower.as_str()) || DOTTED.contains(&word) {
+    if VOCABULARY.contains(lower.as_str()) || DOTTED.contains(&word) || TAINTS.contains(&word) {
         return true;
     }
     word.bytes().all(|byte| byte.is_ascii_alphabetic())

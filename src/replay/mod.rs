@@ -17,6 +17,7 @@ mod node_slots;
 mod prepare_queue;
 mod restart;
 mod situation;
+mod taints;
 #[cfg(test)]
 mod tests;
 

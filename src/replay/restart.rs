@@ -11,6 +11,7 @@ pub use several::{restart_obstacles, restart_rules, restarts};
 use jiff::Timestamp;
 
 use super::limits::{StartFault, start_faults};
+use super::taints::{in_words, untolerated};
 use super::{Mover, NotWorking, Replay, Situation, TaskReplay, Working};
 use crate::snapshot::{
     Cancel, Coverage, DaemonSet, NodeAgent, Observed, Pod, ResourceKind, Snapshot, Task,
@@ -129,6 +130,14 @@ pub enum RestartObstacle {
     Starting,
     /// No DaemonSet would make a new one, and why.
     NotRecreated(String),
+    /// The Node has a taint that a new pod of the DaemonSet does not tolerate: the one that runs was there
+    /// before it.
+    Untolerated {
+        /// The taint, as `kubectl taint` takes it.
+        taint: String,
+        /// The DaemonSet.
+        daemon_set: String,
+    },
     /// The agent that starts would end at its configuration, and why.
     ConfigWouldCrash {
         /// The ConfigMap.
@@ -272,6 +281,18 @@ impl<'s> Bill<'_, 's> {
             found.push(RestartObstacle::Starting);
         }
         found.extend(self.not_recreated(agent).map(RestartObstacle::NotRecreated));
+        // A node that is not Ready has a taint for that alone.
+        if let (Some(set), Observed::Seen(node), false) = (
+            set,
+            self.snapshot.node(self.node),
+            found.contains(&RestartObstacle::NodeNotReady),
+        ) && let Some(taint) = untolerated(node, set)
+        {
+            found.push(RestartObstacle::Untolerated {
+                taint: in_words(taint),
+                daemon_set: set.name.clone(),
+            });
+        }
         found.extend(
             start_faults(self.snapshot, &self.rules, agent, set)
                 .into_iter()

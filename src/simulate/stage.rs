@@ -169,7 +169,8 @@ fn can_restart(setting: &Setting<'_, '_>, node: &NodeSpec, name: &str, why: &Why
                 RestartObstacle::NodeGone
                 | RestartObstacle::NodeNotReady
                 | RestartObstacle::NoAgentPod
-                | RestartObstacle::NotRecreated(_) => false,
+                | RestartObstacle::NotRecreated(_)
+                | RestartObstacle::Untolerated { .. } => false,
                 // Another number is written to the ConfigMap first, which is mended then.
                 RestartObstacle::ConfigWouldCrash { .. } => why.limit || why.queue,
                 RestartObstacle::AgentUnknown

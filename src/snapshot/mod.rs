@@ -22,9 +22,9 @@ pub use log_evidence::LogEvidence;
 pub use metrics::AgentMetrics;
 pub use model::{
     Cancel, Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned,
-    DaemonSet, Event, Exposing, IsNodeAgent, Labels, ManagedFields, Mark, MarkKind, NUDGED_AT,
-    Node, NodeAgent, Parent, ParentKind, ParentRef, Pod, ProfileBasis, Progress, REASON,
-    RESTARTED_AT, Ready, StartLog, TargetPod, Task, VolumeSnapshot, Writes,
+    DaemonSet, Event, Exposing, HostNetwork, IsNodeAgent, Labels, ManagedFields, Mark, MarkKind,
+    NUDGED_AT, Node, NodeAgent, Parent, ParentKind, ParentRef, Pod, ProfileBasis, Progress, REASON,
+    RESTARTED_AT, Ready, StartLog, Taint, TargetPod, Task, Toleration, VolumeSnapshot, Writes,
 };
 pub use read::{NamespaceSearch, ReadOptions, find_namespace, read, read_owned};
 pub(crate) use read::{argument, rules_from_fields};

@@ -10,7 +10,7 @@ use crate::diagnose::{FindingId, paste};
 use crate::replay::{
     AfterRestart, LimitBasis, RestartBill, RestartedTask, RulesFrom, Situation, Worth,
 };
-use crate::snapshot::{Cancel, NodeAgent, ProfileBasis};
+use crate::snapshot::{Cancel, Coverage, GapReason, NodeAgent, ProfileBasis, ResourceKind};
 use crate::velero::{DEFAULT_RESOURCE_TIMEOUT_SECONDS, Phase, TaskRef};
 
 /// How long, in seconds, a new agent may take to do what it does when it starts: its caches, its first list,
@@ -265,6 +265,9 @@ pub(super) fn warnings(known: Known<'_, '_>, bill: &RestartBill<'_>) -> Vec<Stri
             bill.node
         ));
     }
+    if bill.agent.is_some() {
+        warnings.extend(unknown_replacement(known, &bill.node));
+    }
     if let Some(node) = known.replay.nodes.get(&bill.node)
         && let LimitBasis::Unreadable(why) = &node.limit.basis
     {
@@ -319,4 +322,26 @@ pub(super) fn warnings(known: Known<'_, '_>, bill: &RestartBill<'_>) -> Vec<Stri
         ));
     }
     warnings
+}
+
+/// What was not read of what decides whether a new pod is made at all.
+fn unknown_replacement(known: Known<'_, '_>, node: &str) -> Option<String> {
+    let unread = |resource: ResourceKind, namespace: &str| match known
+        .snapshot
+        .coverage_of(resource, namespace)
+    {
+        // Files say what they lack.
+        Coverage::Unreadable(reason) => (reason != GapReason::NotInInput).then_some(reason),
+        Coverage::Listed | Coverage::Present | Coverage::Partial => None,
+    };
+    let (what, reason) = unread(ResourceKind::Node, "")
+        .map(|reason| (format!("the taints of node {node}"), reason))
+        .or_else(|| {
+            unread(ResourceKind::DaemonSet, &known.snapshot.namespace)
+                .map(|reason| ("the DaemonSet of the node-agents".to_owned(), reason))
+        })?;
+    Some(format!(
+        "{what} could not be read ({}): whether a new node-agent pod is made there is not known",
+        reason.as_str()
+    ))
 }

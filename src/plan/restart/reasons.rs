@@ -294,6 +294,19 @@ fn of_obstacle(known: Known<'_, '_>, node: &str, obstacle: &RestartObstacle) -> 
                 "shows the DaemonSets there are",
             ),
         ),
+        RestartObstacle::Untolerated { taint, daemon_set } => (
+            RefusalCode::NotRecreated,
+            format!(
+                "nothing would make a new node-agent pod on node {node}: DaemonSet {daemon_set} does not tolerate the taint {taint}"
+            ),
+            (
+                Some(format!(
+                    "kubectl describe node {}",
+                    crate::diagnose::paste::name(node)
+                )),
+                "shows its taints; remove this one, or let the DaemonSet tolerate it, then restart",
+            ),
+        ),
         RestartObstacle::ConfigWouldCrash { config_map, why } => (
             RefusalCode::ConfigWouldCrash,
             format!("the node-agent that starts would end at ConfigMap {config_map}: {why}"),

@@ -546,3 +546,46 @@ fn on_v1_12_another_kinds_broken_holder_is_not_what_a_task_waits_for() {
     assert_eq!(of("v1.12.4"), [RefusalCode::NormalQueue]);
     assert_eq!(of("v1.14.1"), [RefusalCode::OtherFindingFirst]);
 }
+
+#[test]
+fn a_restart_is_refused_where_a_taint_keeps_the_new_pod_off() {
+    let taint = |effect: &str| {
+        let mut objects = stuck("v1.17.1");
+        objects[0]["spec"] = json!({"taints": [{"key": "gpu", "value": "yes", "effect": effect}]});
+        objects
+    };
+    let plan = restarted(&live(taint("NoSchedule")), &["node-a"], Force::Yes);
+    assert_eq!(plan.verdict(), Verdict::Refused);
+    assert!(plan.executable().is_empty());
+    let refusal = &plan.refusals[0];
+    assert_eq!(refusal.code, RefusalCode::NotRecreated);
+    assert!(
+        refusal.reason.contains("gpu=yes:NoSchedule"),
+        "{}",
+        refusal.reason
+    );
+    let soft = restarted(&live(taint("PreferNoSchedule")), &["node-a"], Force::No);
+    assert_eq!(soft.verdict(), Verdict::Allowed, "{:?}", soft.refusals);
+    let mut tolerated = taint("NoSchedule");
+    tolerated[1]["spec"]["template"]["spec"]["tolerations"] = json!([{"operator": "Exists"}]);
+    let plan = restarted(&live(tolerated), &["node-a"], Force::No);
+    assert_eq!(plan.verdict(), Verdict::Allowed, "{:?}", plan.refusals);
+}
+
+#[test]
+fn taints_that_could_not_be_read_are_a_warning() {
+    let mut snapshot = live(stuck("v1.17.1"));
+    snapshot.nodes.clear();
+    snapshot.coverage.insert(
+        (crate::snapshot::ResourceKind::Node, String::new()),
+        crate::snapshot::Coverage::Unreadable(crate::capture::GapReason::Forbidden),
+    );
+    let plan = restarted(&snapshot, &["node-a"], Force::No);
+    assert!(
+        plan.warnings
+            .iter()
+            .any(|warning| warning.contains("the taints of node node-a could not be read")),
+        "{:?}",
+        plan.warnings
+    );
+}

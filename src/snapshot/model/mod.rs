@@ -11,7 +11,7 @@ pub use labels::Labels;
 pub use mark::{Mark, MarkKind, NUDGED_AT, REASON, RESTARTED_AT};
 pub use object::{
     Claim, Condition, ConfigMap, Container, ContainerEnd, ContainerState, Cordoned, DaemonSet,
-    Event, IsNodeAgent, Node, Pod, Ready, VolumeSnapshot,
+    Event, HostNetwork, IsNodeAgent, Node, Pod, Ready, Taint, Toleration, VolumeSnapshot,
 };
 pub use task::{
     Cancel, Exposing, ManagedFields, Parent, ParentKind, ParentRef, Progress, TargetPod, Task,

@@ -212,10 +212,45 @@ pub struct Node {
     pub ready: Option<Condition>,
     /// `spec.unschedulable`.
     pub cordoned: Cordoned,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
     /// For each label key, the time of the newest managedFields entry that owns it; empty without managedFields.
     pub label_writes: BTreeMap<String, Timestamp>,
     /// Whether managedFields are in the input.
     pub managed_fields: ManagedFields,
+}
+
+/// What keeps pods off a Node that do not tolerate it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taint {
+    /// Its key.
+    pub key: String,
+    /// Its value; empty without one.
+    pub value: String,
+    /// `NoSchedule`, `NoExecute` or `PreferNoSchedule`.
+    pub effect: String,
+}
+
+/// A taint, or taints, that a pod tolerates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toleration {
+    /// The key; empty for all.
+    pub key: String,
+    /// `Exists` or `Equal`; empty for `Equal`.
+    pub operator: String,
+    /// The value.
+    pub value: String,
+    /// The effect; empty for all.
+    pub effect: String,
+}
+
+/// Whether pods use the network of their node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostNetwork {
+    /// They have one of their own.
+    No,
+    /// `hostNetwork` is true.
+    Yes,
 }
 
 /// Whether a Node takes no new pods.
@@ -240,6 +275,10 @@ pub struct DaemonSet {
     pub ready: i64,
     /// Labels of the pod template.
     pub template_labels: BTreeMap<String, String>,
+    /// Tolerations of the pod template; the DaemonSet controller adds some to each pod that it makes.
+    pub tolerations: Vec<Toleration>,
+    /// `hostNetwork` of the pod template.
+    pub host_network: HostNetwork,
     /// Command and arguments of the template's first container.
     pub args: Vec<String>,
     /// Image of the template's first container.

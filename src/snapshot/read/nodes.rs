@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::{Cordoned, ManagedFields, Node, ResourceKind};
+use super::super::{Cordoned, ManagedFields, Node, ResourceKind, Taint};
 use super::notes::{ManagedEntry, Notes, Who};
-use super::wire::{ConditionWire, List, Meta, Obj, Wire};
+use super::wire::{ConditionWire, List, Meta, Obj, Text, Wire};
 
 /// A Node.
 #[derive(Debug, Default, Deserialize)]
@@ -16,7 +16,8 @@ use super::wire::{ConditionWire, List, Meta, Obj, Wire};
 pub(super) struct NodeWire<'a> {
     #[serde(borrow)]
     metadata: Obj<Meta<'a>>,
-    spec: Obj<Spec>,
+    #[serde(borrow)]
+    spec: Obj<Spec<'a>>,
     #[serde(borrow)]
     status: Obj<Status<'a>>,
 }
@@ -29,8 +30,21 @@ impl Wire for NodeWire<'_> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Spec {
+struct Spec<'a> {
     unschedulable: Option<bool>,
+    #[serde(borrow)]
+    taints: List<Obj<TaintWire<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TaintWire<'a> {
+    #[serde(borrow)]
+    key: Text<'a>,
+    #[serde(borrow)]
+    value: Text<'a>,
+    #[serde(borrow)]
+    effect: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -78,6 +92,16 @@ impl Notes {
                 Some(true) => Cordoned::Yes,
                 Some(false) | None => Cordoned::No,
             },
+            taints: wire
+                .spec
+                .taints
+                .iter()
+                .map(|taint| Taint {
+                    key: taint.key.owned(),
+                    value: taint.value.owned(),
+                    effect: taint.effect.owned(),
+                })
+                .collect(),
             label_writes,
             managed_fields: managed.map_or(ManagedFields::LeftOut, |_| ManagedFields::Present),
         }

@@ -3,10 +3,13 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::{ConfigMap, DaemonSet, GapReason, IsNodeAgent, ManagedFields, ResourceKind};
+use super::super::{
+    ConfigMap, DaemonSet, GapReason, HostNetwork, IsNodeAgent, ManagedFields, ResourceKind,
+    Toleration,
+};
 use super::agents::{flag, has_agent_label, is_agent_name};
 use super::notes::{Notes, Who};
-use super::wire::{ContainerSpec, Labels, List, Meta, Obj, Wire};
+use super::wire::{ContainerSpec, Labels, List, Meta, Obj, Text, Wire};
 use crate::velero::{
     DEFAULT_FS_BACKUP_TIMEOUT_SECONDS, DEFAULT_ITEM_OPERATION_TIMEOUT_SECONDS, NodeAgentConfig,
     Profile, VeleroVersion, parse_go_duration,
@@ -57,6 +60,23 @@ struct TemplateMeta<'a> {
 struct TemplateSpec<'a> {
     #[serde(borrow)]
     containers: List<Obj<ContainerSpec<'a>>>,
+    #[serde(borrow)]
+    tolerations: List<Obj<TolerationWire<'a>>>,
+    #[serde(rename = "hostNetwork")]
+    host_network: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct TolerationWire<'a> {
+    #[serde(borrow)]
+    key: Text<'a>,
+    #[serde(borrow)]
+    operator: Text<'a>,
+    #[serde(borrow)]
+    value: Text<'a>,
+    #[serde(borrow)]
+    effect: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -138,6 +158,23 @@ impl Notes {
                 IsNodeAgent::No
             },
             template_labels,
+            tolerations: wire
+                .spec
+                .template
+                .spec
+                .tolerations
+                .iter()
+                .map(|toleration| Toleration {
+                    key: toleration.key.owned(),
+                    operator: toleration.operator.owned(),
+                    value: toleration.value.owned(),
+                    effect: toleration.effect.owned(),
+                })
+                .collect(),
+            host_network: match wire.spec.template.spec.host_network {
+                Some(true) => HostNetwork::Yes,
+                Some(false) | None => HostNetwork::No,
+            },
         }
     }
 
