@@ -6,7 +6,7 @@ use super::model::{
     ConfirmBy, Confirmation, Earlier, Instead, NeededRight, Plan, PlanAction, Probe, Refusal,
     RefusalCode, RightNeed,
 };
-use super::select::NotSelected;
+use super::select::{NotSelected, Sure};
 use super::step::{Precondition, StepKind};
 use super::trail::{EVENT_NUDGE, EVENT_RESTART, restarted};
 use super::{FollowUps, Intent, Known, Override, Wishes};
@@ -15,7 +15,7 @@ use crate::diagnose::{Finding, FindingId, paste};
 use crate::snapshot::{
     Coverage, GapReason, Mark, MarkKind, Pod, ResourceKind, Snapshot, SourceType,
 };
-use crate::velero::{ObjectRef, TaskRef};
+use crate::velero::{ObjectRef, TaskKind, TaskRef};
 
 /// How many seconds an Event and an annotation of one action may be apart.
 const SAME_ACTION_SECONDS: i64 = 10;
@@ -58,9 +58,11 @@ impl<'a, 's> Known<'a, 's> {
         let known = self.nodes();
         for name in names {
             if !known.contains(name.as_str()) {
+                let (why, sure) = self.no_such_node(name);
                 return Err(NotSelected {
                     text: name.clone(),
-                    why: format!("there is no node {name:?}, and no node-agent or task on it"),
+                    why,
+                    sure,
                     near: nearest(
                         name,
                         known
@@ -73,6 +75,65 @@ impl<'a, 's> Known<'a, 's> {
         let chosen: BTreeSet<&String> = names.iter().collect();
         Ok(chosen.into_iter().cloned().collect())
     }
+}
+
+impl Known<'_, '_> {
+    /// Says why a name names no node, and whether that is known.
+    fn no_such_node(&self, name: &str) -> (String, Sure) {
+        let unread = unread(self.snapshot, with_pods());
+        let nodes = self.snapshot.coverage_of(ResourceKind::Node, "");
+        if unread.is_empty() {
+            let why = format!("there is no node {name:?}, and no node-agent or task on it");
+            return (why, Sure::Yes);
+        }
+        if nodes == Coverage::Listed {
+            return (format!("there is no node {name:?}"), Sure::Yes);
+        }
+        let why = format!(
+            "whether there is a node {name:?} is not known: {} could not be read",
+            listed(&unread)
+        );
+        (why, Sure::NotRead)
+    }
+}
+
+/// The resources that hold tasks.
+pub(super) fn tasks_alone() -> impl Iterator<Item = ResourceKind> {
+    TaskKind::ALL.into_iter().map(ResourceKind::Task)
+}
+
+/// The resources that tell what is on a node.
+pub(super) fn with_pods() -> impl Iterator<Item = ResourceKind> {
+    tasks_alone().chain([ResourceKind::Pod])
+}
+
+/// Names the resources that were not read whole, each with its reason.
+pub(super) fn unread(
+    snapshot: &Snapshot,
+    resources: impl Iterator<Item = ResourceKind>,
+) -> Vec<String> {
+    resources
+        .filter_map(|resource| {
+            let reason = not_whole(snapshot, resource)?;
+            Some(format!("{} ({})", resource.plural(), reason.as_str()))
+        })
+        .collect()
+}
+
+/// The refusal to say that nothing is stuck where that could not be read.
+pub(super) fn not_read(unread: &[String], what: &str) -> Refusal {
+    refusal(
+        RefusalCode::NotKnown,
+        Override::Never,
+        format!(
+            "whether {what} is not known: {} could not be read",
+            listed(unread)
+        ),
+    )
+    .or(
+        Some("kubectl velero-slots auth {ns}".to_owned()),
+        "says which rights are missing",
+    )
 }
 
 /// Returns why a resource of Velero's namespace was not read whole, if so: what is missing then is not known to

@@ -35,7 +35,7 @@ pub use outcome::{
     TaskResult,
 };
 pub use restart::{follow_up, follow_up_open, plan_restart};
-pub use select::{NotSelected, NudgeTargets, RestartTargets};
+pub use select::{NotSelected, NudgeTargets, RestartTargets, Sure};
 pub use step::{Precondition, Step, StepKind};
 pub use trail::{EVENT_NUDGE, EVENT_RESTART, Trail, trail};
 

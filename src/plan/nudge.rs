@@ -5,19 +5,20 @@ mod touch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::common::{
-    begin, earlier, named, pod_precondition, pod_ref, precondition, refusal, rights, unguarded,
+    begin, earlier, listed, named, not_read, not_whole, pod_precondition, pod_ref, precondition,
+    refusal, rights, tasks_alone, unguarded, unread,
 };
 use super::model::{
     Concern, Expectation, Expected, LeftOut, NodePlan, Plan, PlanAction, Probe, Refusal,
     RefusalCode, TaskEffect,
 };
-use super::select::{NotSelected, NudgeTargets};
+use super::select::{NotSelected, NudgeTargets, Sure};
 use super::step::{Step, StepKind};
 use super::{Force, Known, Override, Wishes};
 use crate::diagnose::FindingId;
 use crate::diagnose::near::nearest;
 use crate::replay::{Situation, TaskReplay};
-use crate::snapshot::Task;
+use crate::snapshot::{ResourceKind, Task};
 use crate::velero::{ObjectRef, Phase, TaskKind, TaskRef};
 use touch::{Touch, Way};
 
@@ -79,8 +80,18 @@ pub fn plan_nudge(
     if how == Chosen::ByState {
         plan.left_out.extend(spare_probes(known, &mut ways));
     }
-    if let (Chosen::ByState, true) = (how, ways.is_empty()) {
-        plan.refusals.push(nothing_left(known, targets, &plan));
+    if how == Chosen::ByState {
+        let unread = unread(known.snapshot, tasks_alone());
+        if !unread.is_empty() && !ways.is_empty() {
+            plan.warnings.push(format!(
+                "{} could not be read: stuck tasks among them are left out",
+                listed(&unread)
+            ));
+        }
+        if ways.is_empty() {
+            plan.refusals
+                .push(nothing_left(known, targets, &plan, &unread));
+        }
     }
     for (task, way) in &ways {
         add(task, way, &mut plan);
@@ -167,15 +178,39 @@ fn tasks_named<'s>(known: Known<'_, 's>, names: &[String]) -> Result<Vec<&'s Tas
             name: name.to_owned(),
         };
         let Some(task) = known.snapshot.tasks.get(&reference) else {
-            let why = format!(
-                "there is no {kind} {name:?} in namespace {}",
-                known.snapshot.namespace
-            );
-            return Err(not_selected(known, text, &why));
+            return Err(no_such_task(known, text, &reference));
         };
         chosen.insert(&task.reference, task);
     }
     Ok(chosen.into_values().collect())
+}
+
+/// Says that there is no such task, where its kind was read.
+fn no_such_task(known: Known<'_, '_>, text: &str, task: &TaskRef) -> NotSelected {
+    let TaskRef {
+        kind,
+        namespace,
+        name,
+    } = task;
+    match not_whole(known.snapshot, ResourceKind::Task(*kind)) {
+        None => not_selected(
+            known,
+            text,
+            &format!("there is no {kind} {name:?} in namespace {namespace}"),
+        ),
+        Some(reason) => NotSelected {
+            sure: Sure::NotRead,
+            ..not_selected(
+                known,
+                text,
+                &format!(
+                    "whether it is there is not known: {} could not be read ({})",
+                    kind.plural(),
+                    reason.as_str()
+                ),
+            )
+        },
+    }
 }
 
 fn not_selected(known: Known<'_, '_>, text: &str, why: &str) -> NotSelected {
@@ -183,6 +218,7 @@ fn not_selected(known: Known<'_, '_>, text: &str, why: &str) -> NotSelected {
     NotSelected {
         text: text.to_owned(),
         why: why.to_owned(),
+        sure: Sure::Yes,
         near: nearest(
             asked,
             known.snapshot.unfinished().map(|task| {
@@ -259,7 +295,12 @@ const fn is_about_looks(id: FindingId) -> bool {
 }
 
 /// The refusal of a selection by state in which nothing is left to nudge.
-fn nothing_left(known: Known<'_, '_>, targets: &NudgeTargets, plan: &Plan) -> Refusal {
+fn nothing_left(
+    known: Known<'_, '_>,
+    targets: &NudgeTargets,
+    plan: &Plan,
+    unread: &[String],
+) -> Refusal {
     if let Some(left) = plan.left_out.first() {
         // Where all are left out for one reason, that is the reason.
         let same = plan
@@ -290,9 +331,12 @@ fn nothing_left(known: Known<'_, '_>, targets: &NudgeTargets, plan: &Plan) -> Re
         );
     }
     let where_ = match targets {
-        NudgeTargets::Nodes(nodes) => format!(" on {}", super::common::listed(nodes)),
+        NudgeTargets::Nodes(nodes) => format!(" on {}", listed(nodes)),
         NudgeTargets::Tasks(_) | NudgeTargets::AllStuck => String::new(),
     };
+    if !unread.is_empty() {
+        return not_read(unread, &format!("a task{where_} waits for a look"));
+    }
     let queue = match targets {
         NudgeTargets::Nodes(nodes) => known.diagnosis.findings.iter().find(|finding| {
             finding.id == FindingId::SlotQueue

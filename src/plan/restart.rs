@@ -9,7 +9,8 @@ pub(super) use reasons::first_of;
 use std::collections::BTreeSet;
 
 use super::common::{
-    begin, earlier, listed, named, not_whole, pod_precondition, pod_ref, refusal, rights, unguarded,
+    begin, earlier, listed, named, not_read, not_whole, pod_precondition, pod_ref, refusal, rights,
+    unguarded, unread, with_pods,
 };
 use super::model::{
     Concern, ConfirmBy, Effect, FollowUp, LeftOut, Plan, PlanAction, Refusal, RefusalCode,
@@ -75,20 +76,24 @@ pub fn plan_restart(
         add_node(known, &bill, &mut taken, &mut plan);
     }
     if plan.nodes.is_empty() {
-        plan.refusals.push(nothing_left(&plan));
+        plan.refusals.push(nothing_left(known, &plan));
     }
     finish(known, wishes, &mut plan);
     Ok(plan)
 }
 
 /// The refusal of `--all-stuck` where no node is left.
-fn nothing_left(plan: &Plan) -> Refusal {
+fn nothing_left(known: Known<'_, '_>, plan: &Plan) -> Refusal {
     let left: Vec<(&String, &Refusal)> = plan
         .left_out
         .iter()
         .filter_map(|left| Some((left.node.as_ref()?, &left.refusal)))
         .collect();
     let Some((_, first)) = left.first() else {
+        let unread = unread(known.snapshot, with_pods());
+        if !unread.is_empty() {
+            return not_read(&unread, "a node is stuck in a way that a restart mends");
+        }
         return refusal(
             RefusalCode::NothingStuck,
             Override::Never,

@@ -20,7 +20,7 @@ pub enum RestartTargets {
     AllStuck,
 }
 
-/// A name that names nothing: an error of usage.
+/// A name that names nothing that was read: an error of usage, unless it could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSelected {
     /// What was written.
@@ -29,4 +29,15 @@ pub struct NotSelected {
     pub why: String,
     /// Names like it that exist, the nearest first.
     pub near: Vec<String>,
+    /// Whether it is known that there is no such thing.
+    pub sure: Sure,
+}
+
+/// Whether it is known that a name names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sure {
+    /// It is.
+    Yes,
+    /// It is not: what could show it was not read, so the name may be right.
+    NotRead,
 }

@@ -299,3 +299,70 @@ fn a_reading_says_which_lists_it_lacks() {
         matches!(&look.tasks[0].look, Look::NotWatched(why) if why.contains("could not be read"))
     );
 }
+
+/// What a role sees that may not list some of the tasks.
+fn forbidden(kinds: &[TaskKind]) -> Snapshot {
+    let mut snapshot = live(stuck("v1.17.1"));
+    for kind in kinds {
+        snapshot.tasks.retain(|task, _| task.kind != *kind);
+        snapshot.coverage.insert(
+            (ResourceKind::Task(*kind), snapshot.namespace.clone()),
+            Coverage::Unreadable(GapReason::Forbidden),
+        );
+    }
+    snapshot
+}
+
+#[test]
+fn a_kind_that_may_not_be_listed_is_never_called_empty() {
+    let snapshot = forbidden(&[TaskKind::DataUpload]);
+    with_known(&snapshot, |known| {
+        let named = NudgeTargets::Tasks(vec!["du/du-1".to_owned()]);
+        let error = plan_nudge(known, &named, &Wishes::default()).unwrap_err();
+        assert_eq!(error.sure, Sure::NotRead);
+        assert!(error.why.contains("forbidden"), "{}", error.why);
+        for targets in [
+            NudgeTargets::AllStuck,
+            NudgeTargets::Nodes(vec!["node-a".to_owned()]),
+        ] {
+            let plan = plan_nudge(known, &targets, &Wishes::default()).unwrap();
+            assert_eq!(codes(&plan), [RefusalCode::NotKnown], "{plan:?}");
+            assert!(
+                plan.refusals[0].reason.contains("datauploads (forbidden)"),
+                "{:?}",
+                plan.refusals
+            );
+        }
+        let plan = plan_restart(known, &RestartTargets::AllStuck, &Wishes::default()).unwrap();
+        assert_eq!(codes(&plan), [RefusalCode::NotKnown], "{plan:?}");
+        // Another kind was read, and has no such task.
+        let other = NudgeTargets::Tasks(vec!["pvb/pvb-1".to_owned()]);
+        let error = plan_nudge(known, &other, &Wishes::default()).unwrap_err();
+        assert_eq!(error.sure, Sure::Yes);
+    });
+}
+
+#[test]
+fn a_node_that_nobody_could_have_seen_is_not_called_missing() {
+    let none = |nodes: Coverage| {
+        let mut snapshot = forbidden(&TaskKind::ALL);
+        snapshot.agents.clear();
+        snapshot.nodes.clear();
+        snapshot.coverage.insert(
+            (ResourceKind::Pod, snapshot.namespace.clone()),
+            Coverage::Unreadable(GapReason::Forbidden),
+        );
+        snapshot
+            .coverage
+            .insert((ResourceKind::Node, String::new()), nodes);
+        with_known(&snapshot, |known| {
+            let targets = RestartTargets::Nodes(vec!["node-a".to_owned()]);
+            plan_restart(known, &targets, &Wishes::default()).unwrap_err()
+        })
+    };
+    let blind = none(Coverage::Unreadable(GapReason::Forbidden));
+    assert_eq!(blind.sure, Sure::NotRead, "{}", blind.why);
+    let listed = none(Coverage::Listed);
+    assert_eq!(listed.sure, Sure::Yes);
+    assert_eq!(listed.why, "there is no node \"node-a\"");
+}

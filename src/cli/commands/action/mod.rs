@@ -27,7 +27,7 @@ use crate::collect::cluster::{Cluster, CollectOptions};
 use crate::diagnose::diagnose;
 use crate::plan::{
     Achieved, Ending, FollowUps, Force, Intent, Known, NotSelected, NudgeTargets, Plan,
-    RestartTargets, RightNeed, StepResult, Verdict, Wishes, judge, plan_nudge, plan_restart,
+    RestartTargets, RightNeed, StepResult, Sure, Verdict, Wishes, judge, plan_nudge, plan_restart,
 };
 use crate::render::printable;
 use crate::replay::{ReplayOptions, replay};
@@ -166,7 +166,15 @@ fn planned(
 
 fn not_selected(unknown: &NotSelected) -> Error {
     let near = unknown.near.join(", ");
-    let error = Error::usage(anyhow!("{}: {}", unknown.text, unknown.why));
+    let words = anyhow!("{}: {}", unknown.text, unknown.why);
+    let error = match unknown.sure {
+        Sure::Yes => Error::usage(words),
+        // The name may be right: the call was not wrong.
+        Sure::NotRead => {
+            return Error::refused(words)
+                .hint("which rights are missing: kubectl velero-slots auth");
+        }
+    };
     if near.is_empty() {
         error
     } else {
@@ -240,7 +248,15 @@ impl Action<'_> {
         }
         let base = self.look_again(&collected.capture, &namespace).await?;
         let before = self.read(&base, &namespace);
-        let fresh = planned(self.args, self.goal, &before, &pins)?;
+        let fresh = match planned(self.args, self.goal, &before, &pins) {
+            Ok(fresh) => fresh,
+            // What was meant is gone, or could not be read this time: the call was right when it was made.
+            Err(error) => {
+                return Ok(Came::Refused(Error::refused(error.source.context(
+                    "the plan is out of date, so nothing was done",
+                ))));
+            }
+        };
         let valid = match still_valid(plan, &fresh.plan) {
             Ok(valid) => valid,
             Err(change) => {
