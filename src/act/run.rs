@@ -17,8 +17,8 @@ use crate::capture::{AgentPod, Capture, Restarted};
 use crate::collect::cluster::{Cluster, CollectOptions, Traces};
 use crate::collect::kubectl_compat::{Progress, error_text};
 use crate::plan::{
-    FollowUps, NodePlan, Plan, PlanAction, Precondition, RightNeed, Step, StepKind, StepResult,
-    trail,
+    FollowUps, LogMarks, NodePlan, Plan, PlanAction, Precondition, RightNeed, Since, Step,
+    StepKind, StepResult, trail,
 };
 use crate::snapshot::Snapshot;
 use crate::velero::ObjectRef;
@@ -158,6 +158,11 @@ impl Run<'_> {
 
     /// Makes the steps of a batch and watches. Returns whether everything that was expected of it happened.
     async fn make(&self, batch: &Batch<'_>) -> Settled {
+        let logs = match self.plan.action {
+            PlanAction::Nudge => self.log_marks(batch).await,
+            // The agent that looks is a new one, whose log is new.
+            PlanAction::Restart => LogMarks::default(),
+        };
         let mut since = None;
         let mut failed = Settled::Yes;
         let mut steps = batch.steps.iter();
@@ -182,7 +187,7 @@ impl Run<'_> {
             self.leave_unmade_marks(batch);
             return failed;
         };
-        let settled = self.watch(batch, since).await;
+        let settled = self.watch(batch, &Since { at: since, logs }).await;
         self.leave_unmade_marks(batch);
         match (settled, failed) {
             (Settled::Yes, Settled::Yes) => Settled::Yes,

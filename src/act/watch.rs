@@ -6,14 +6,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
+use super::calls::Effect;
 use super::run::{Batch, Marked, Run};
 use crate::capture::{AgentPod, Capture, GapReason, Restarted};
 use crate::collect::cluster::Traces;
 use crate::collect::kubectl_compat::error_text;
 use crate::diagnose::diagnose;
 use crate::plan::{
-    Achieved, Ending, Known, NodeResult, Observation, Outcome, Precondition, RestartStage, Step,
-    StepKind, TaskOutcome, TaskResult, TaskState, follow_up, follow_up_open, judge, observe,
+    Achieved, Ending, Known, LogMarks, NodeResult, Observation, Outcome, Precondition,
+    RestartStage, Since, Step, StepKind, TaskOutcome, TaskResult, TaskState, follow_up,
+    follow_up_open, judge, observe,
 };
 use crate::replay::{ReplayOptions, replay};
 use crate::snapshot::{NodeAgent, ReadOptions, Snapshot, read};
@@ -25,6 +27,8 @@ const REST: u32 = 4;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What the last reading before the time limit may take.
 const LAST_READING: Duration = Duration::from_secs(1);
+/// What the reading of logs just before a step may take.
+const MARK_READING: Duration = Duration::from_secs(5);
 /// The longest that one reading may take.
 const LONGEST_READING: Duration = Duration::from_secs(30);
 /// How often the new pod is read anew for its mark.
@@ -60,7 +64,7 @@ enum Logs {
 
 impl Run<'_> {
     /// Looks again and again until everything that is expected of a batch happened, or the time is over.
-    pub(super) async fn watch(&self, batch: &Batch<'_>, since: Timestamp) -> Settled {
+    pub(super) async fn watch(&self, batch: &Batch<'_>, since: &Since) -> Settled {
         let deadline = self.deadline();
         let mut told = Told::default();
         loop {
@@ -144,6 +148,32 @@ impl Run<'_> {
         Ok(self.read(&capture))
     }
 
+    /// Reads what the logs of the agents concerned end with, just before a step. Without it the clocks of nodes
+    /// and API server have to be compared, so it is worth a moment and no more.
+    pub(super) async fn log_marks(&self, batch: &Batch<'_>) -> LogMarks {
+        let wanted = match self.settings.effect {
+            Effect::Real => self.wanted_logs(self.before, batch, Logs::Readable),
+            Effect::DryRun => Vec::new(),
+        };
+        if wanted.is_empty() {
+            return LogMarks::default();
+        }
+        let mut capture = self.base.clone();
+        capture.logs.clear();
+        let mut options = self.settings.collect.clone();
+        options.time_limit = MARK_READING;
+        self.cluster
+            .add_logs(
+                &mut capture,
+                &wanted,
+                &options,
+                Duration::ZERO,
+                &|_: &str| {},
+            )
+            .await;
+        LogMarks::of(&self.read(&capture))
+    }
+
     pub(super) fn read(&self, capture: &Capture) -> Snapshot {
         read(
             capture,
@@ -189,7 +219,7 @@ impl Run<'_> {
         &self,
         snapshot: &Snapshot,
         batch: &Batch<'_>,
-        since: Timestamp,
+        since: &Since,
         told: &mut Told,
     ) -> Settled {
         let replayed = replay(
@@ -232,7 +262,7 @@ impl Run<'_> {
         if marks_are_due || is_open {
             return Settled::No;
         }
-        self.settled(&outcome, batch, since, seen.at)
+        self.settled(&outcome, batch, since.at, seen.at)
     }
 
     async fn mark_replacement(&self, snapshot: &Snapshot, batch: &Batch<'_>, node: &str) -> Marked {

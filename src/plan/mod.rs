@@ -27,8 +27,8 @@ pub use model::{
 };
 pub use nudge::plan_nudge;
 pub use observe::{
-    AgentSeen, Ending, Look, NodeSeen, Observation, Observations, Reached, StepResult, StepSeen,
-    TaskSeen, TaskState, Unread, Works, observe,
+    AgentSeen, Ending, LogMarks, Look, NodeSeen, Observation, Observations, Reached, Since,
+    StepResult, StepSeen, TaskSeen, TaskState, Unread, Works, observe,
 };
 pub use outcome::{
     Achieved, NextCommand, NodeOutcome, NodeResult, Outcome, RestartStage, StageSeen, TaskOutcome,

@@ -1,5 +1,7 @@
 //! What was seen after the steps of a plan.
 
+mod look;
+
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -7,11 +9,10 @@ use jiff::Timestamp;
 use super::common::not_whole;
 use super::model::Plan;
 use crate::replay::Replay;
-use crate::snapshot::log_line::LogLine;
-use crate::snapshot::{
-    ContainerState, Coverage, GapReason, NodeAgent, Previous, ResourceKind, Snapshot, log_evidence,
-};
+use crate::snapshot::{ContainerState, Coverage, GapReason, NodeAgent, ResourceKind, Snapshot};
 use crate::velero::{Phase, TaskKind, TaskRef};
+use look::look;
+pub use look::{LogMarks, Since};
 
 /// Everything that was seen while a plan was carried out, in the order in which it was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -277,17 +278,13 @@ pub enum Works {
 }
 
 /// Reads what happened since a step from a new reading: of the tasks and nodes of the plan.
-///
-/// `since` is the time of the step that the looks count from.
 #[must_use]
 pub fn observe(
     plan: &Plan,
     snapshot: &Snapshot,
     replay: &Replay<'_>,
-    since: Timestamp,
+    since: &Since,
 ) -> Observation {
-    // Log lines carry whole seconds.
-    let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
     let tasks: BTreeSet<&TaskRef> = plan
         .targets
         .iter()
@@ -347,136 +344,6 @@ fn state(snapshot: &Snapshot, task: &TaskRef) -> TaskState {
         Coverage::Present | Coverage::Partial => TaskState::Unreadable(GapReason::Partial),
         Coverage::Unreadable(reason) => TaskState::Unreadable(reason),
     }
-}
-
-/// Whether a node-agent that may act on the task looked at it, by its log.
-fn look(
-    plan: &Plan,
-    snapshot: &Snapshot,
-    replay: &Replay<'_>,
-    task: &TaskRef,
-    since: Timestamp,
-) -> Look {
-    let node = replay
-        .tasks
-        .get(task)
-        .and_then(|task| task.node.as_deref())
-        .or_else(|| {
-            plan.effects
-                .iter()
-                .find(|effect| effect.task == *task)
-                .and_then(|effect| effect.node.as_deref())
-        });
-    // Without a node any agent may look at it, and all of their logs count.
-    let agents: Vec<&NodeAgent> = snapshot
-        .agents
-        .iter()
-        .filter(|agent| agent.pod_works())
-        .filter(|agent| node.is_none() || agent.node() == node)
-        .collect();
-    if agents.is_empty() {
-        let why = match not_whole(snapshot, ResourceKind::Pod) {
-            Some(reason) => format!("the node-agent pods could not be read: {}", reason.as_str()),
-            None => "no node-agent works there".to_owned(),
-        };
-        return Look::NotWatched(why);
-    }
-    let mut unseen: Option<String> = None;
-    for agent in agents {
-        match look_of(snapshot, agent, task, since) {
-            seen @ Look::Seen { .. } => return seen,
-            Look::NotSeen { .. } => {}
-            Look::NotWatched(why) => unseen = unseen.or(Some(why)),
-        }
-    }
-    unseen.map_or(
-        Look::NotSeen {
-            through: snapshot.taken_at,
-        },
-        Look::NotWatched,
-    )
-}
-
-fn look_of(snapshot: &Snapshot, agent: &NodeAgent, task: &TaskRef, since: Timestamp) -> Look {
-    let name = &agent.pod.key.name;
-    let log = snapshot.logs.iter().find(|log| {
-        log.namespace == agent.pod.key.namespace
-            && log.pod == *name
-            && log.container == agent.container
-            && log.previous == Previous::No
-    });
-    let Some(log) = log else {
-        return Look::NotWatched(format!("the log of {name} was not read"));
-    };
-    let asked = agent
-        .evidence
-        .as_ref()
-        .and_then(|evidence| evidence.waits.get(&task.name))
-        .filter(|wait| wait.kind.is_none_or(|kind| kind == task.kind))
-        .map(|wait| &wait.line)
-        .filter(|line| line.at.is_some_and(|at| at >= since));
-    if let Some(line) = asked {
-        return Look::Seen {
-            at: line.at,
-            line: line.text.clone(),
-            reached: Reached::Slot,
-        };
-    }
-    let mut speaks = Speaks::No;
-    let mut newest: Option<Look> = None;
-    for line in log.body.lines().rev() {
-        let Some(line) = LogLine::parse(line) else {
-            continue;
-        };
-        let Some(at) = line.time else {
-            continue;
-        };
-        // What an earlier process wrote, at a level of its own, tells nothing of this one.
-        if at < since && (speaks == Speaks::Yes || agent.started_at.is_some_and(|start| at < start))
-        {
-            break;
-        }
-        // A look is told at info: at a higher level silence means nothing.
-        if matches!(line.level.as_ref(), "info" | "debug" | "trace") {
-            speaks = Speaks::Yes;
-        }
-        if at < since || !log_evidence::is_about(&line, task) {
-            continue;
-        }
-        if is_resume(&line.message) {
-            return Look::Seen {
-                at: Some(at),
-                line: line.message.into_owned(),
-                reached: Reached::Resumed,
-            };
-        }
-        newest.get_or_insert_with(|| Look::Seen {
-            at: Some(at),
-            line: line.message.into_owned(),
-            reached: Reached::Elsewhere,
-        });
-    }
-    newest.unwrap_or_else(|| match speaks {
-        Speaks::Yes => Look::NotSeen {
-            through: snapshot.taken_at,
-        },
-        Speaks::No => Look::NotWatched(format!(
-            "the log of {name} has no line at level info, so its silence tells nothing"
-        )),
-    })
-}
-
-/// Whether a line says that the data path of a task runs again after a restart (v1.15.2 … main
-/// `pkg/controller`). That a resume was begun does not say so, and one that failed says the contrary.
-fn is_resume(message: &str) -> bool {
-    message.starts_with("asyncBR is resumed for ")
-        || message.starts_with("Completed to resume in progress ")
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Speaks {
-    No,
-    Yes,
 }
 
 fn node_seen(snapshot: &Snapshot, replay: &Replay<'_>, name: &str) -> NodeSeen {

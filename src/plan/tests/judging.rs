@@ -254,7 +254,12 @@ fn an_observation_is_read_from_a_new_reading() {
     let mut after = stuck("v1.17.1");
     after[3]["status"]["phase"] = json!("InProgress");
     let look = with_known(&live(after), |known| {
-        observe(&plan, known.snapshot, known.replay, plan.taken_at)
+        observe(
+            &plan,
+            known.snapshot,
+            known.replay,
+            &Since::at(plan.taken_at),
+        )
     });
     assert!(matches!(
         &look.tasks[0].state,
@@ -388,12 +393,20 @@ fn a_cancel_that_only_reaches_canceling_has_not_ended_the_task() {
 
 /// How du-1 was looked at by a log of the agent with these lines, which are some seconds old.
 fn look_by(lines: &[(i64, &str, &str)]) -> Look {
-    let plan = nudged(&live(stuck("v1.17.1")), &["du/du-1"], Force::No);
-    let mut snapshot = live(stuck("v1.17.1"));
+    look_since(lines, |lines| {
+        let before = lines.iter().filter(|(age, ..)| *age > 30);
+        LogMarks::of(&with_log(&before.copied().collect::<Vec<_>>()))
+    })
+}
+
+/// A cluster whose agent has logged these lines, which are some seconds old.
+fn with_log(lines: &[(i64, &str, &str)]) -> Snapshot {
+    let mut objects = stuck("v1.17.1");
     let body: Vec<String> = lines
         .iter()
         .map(|(age, level, rest)| format!("time=\"{}\" level={level} {rest}", ago(*age)))
         .collect();
+    let mut snapshot = live(std::mem::take(&mut objects));
     snapshot.logs.push(LogFile {
         namespace: "velero".to_owned(),
         pod: "node-agent-node-a".to_owned(),
@@ -402,12 +415,72 @@ fn look_by(lines: &[(i64, &str, &str)]) -> Look {
         cut: Cut::Whole,
         body: body.join("\n"),
     });
-    let since = plan.taken_at - SignedDuration::from_secs(30);
-    with_known(&snapshot, |known| {
-        observe(&plan, known.snapshot, known.replay, since).tasks[0]
+    snapshot
+}
+
+/// The same, where du-1 was touched 30 s ago and this is known of what the log ended with then.
+fn look_since(
+    lines: &[(i64, &str, &str)],
+    marks: impl FnOnce(&[(i64, &str, &str)]) -> LogMarks,
+) -> Look {
+    let plan = nudged(&live(stuck("v1.17.1")), &["du/du-1"], Force::No);
+    let since = Since {
+        at: plan.taken_at - SignedDuration::from_secs(30),
+        logs: marks(lines),
+    };
+    with_known(&with_log(lines), |known| {
+        observe(&plan, known.snapshot, known.replay, &since).tasks[0]
             .look
             .clone()
     })
+}
+
+#[test]
+fn a_look_is_told_by_the_place_of_its_line_and_not_by_the_clock_of_its_node() {
+    let about = "msg=\"Reconcile du-1\" dataupload=velero/du-1";
+    let other = "msg=\"something else\" dataupload=velero/du-9";
+    // The clock of the node is behind: the look seems to be from before the touch, 30 s ago.
+    let behind = [
+        (40, "info", other),
+        (34, "info", about),
+        (33, "info", other),
+    ];
+    let marked = |lines: &[(i64, &str, &str)]| LogMarks::of(&with_log(&lines[..1]));
+    let look = look_since(&behind, marked);
+    assert!(matches!(look, Look::Seen { .. }), "{look:?}");
+    // It is ahead: a look from before the touch seems to be from after it.
+    let ahead = [(24, "info", about), (20, "info", other)];
+    let look = look_since(&ahead, marked);
+    assert!(matches!(look, Look::NotSeen { .. }), "{look:?}");
+}
+
+#[test]
+fn without_the_end_of_the_log_a_line_around_the_touch_tells_nothing() {
+    let about = "msg=\"Reconcile du-1\" dataupload=velero/du-1";
+    let blind = |age| {
+        look_since(&[(100, "info", about), (age, "info", about)], |_| {
+            LogMarks::default()
+        })
+    };
+    for around in [36, 30, 24] {
+        let look = blind(around);
+        assert!(
+            matches!(&look, Look::NotWatched(why) if why.contains("clock")),
+            "{look:?}"
+        );
+    }
+    assert!(matches!(blind(5), Look::Seen { .. }));
+    assert!(matches!(blind(60), Look::NotSeen { .. }));
+}
+
+#[test]
+fn a_log_that_was_rotated_since_is_told_by_its_own_clock() {
+    let about = "msg=\"Reconcile du-1\" dataupload=velero/du-1";
+    let gone = "msg=\"something else\" dataupload=velero/du-9";
+    let look = look_since(&[(35, "info", about)], |_| {
+        LogMarks::of(&with_log(&[(40, "info", gone)]))
+    });
+    assert!(matches!(look, Look::Seen { .. }), "{look:?}");
 }
 
 #[test]

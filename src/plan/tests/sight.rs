@@ -286,7 +286,12 @@ fn a_reading_says_which_lists_it_lacks() {
         );
     }
     let look = with_known(&after, |known| {
-        observe(&plan, known.snapshot, known.replay, plan.taken_at)
+        observe(
+            &plan,
+            known.snapshot,
+            known.replay,
+            &Since::at(plan.taken_at),
+        )
     });
     assert_eq!(
         look.unread,

@@ -252,9 +252,11 @@ impl Action<'_> {
             Ok(fresh) => fresh,
             // What was meant is gone, or could not be read this time: the call was right when it was made.
             Err(error) => {
-                return Ok(Came::Refused(Error::refused(error.source.context(
-                    "the plan is out of date, so nothing was done",
-                ))));
+                return Ok(Came::Refused(Error::refused(
+                    error
+                        .source
+                        .context("the plan is out of date, so nothing was done"),
+                )));
             }
         };
         let valid = match still_valid(plan, &fresh.plan) {
