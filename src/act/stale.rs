@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::{Plan, PlanAction, Step};
+use crate::plan::{Plan, PlanAction, Refusal, RefusalCode, Step};
 use crate::velero::TaskRef;
 
 /// What is left of a plan that was shown.
@@ -30,24 +30,35 @@ pub fn still_valid(shown: &Plan, fresh: &Plan) -> Result<StillValid, String> {
             }),
         };
     }
-    let (kept, gone): (Vec<&Step>, Vec<&Step>) = shown
-        .executable()
-        .iter()
-        .partition(|step| fresh.executable().contains(step));
-    if gone.is_empty() || kept.is_empty() {
-        return match stale(shown, fresh) {
+    let mut kept: Vec<Step> = Vec::new();
+    let mut gone: Vec<&Step> = Vec::new();
+    for step in shown.executable() {
+        match same_touch(shown, step, fresh) {
+            Some(fresh) => kept.push(fresh.clone()),
+            None => gone.push(step),
+        }
+    }
+    if let (Some(step), true) = (gone.first(), kept.is_empty()) {
+        return Err(dropped_words(step, fresh));
+    }
+    if gone.is_empty() {
+        return match other_bill(shown, fresh) {
             Some(change) => Err(change),
             None => Ok(StillValid {
-                plan: shown.clone(),
+                plan: Plan {
+                    steps: kept,
+                    ..shown.clone()
+                },
                 left_alone: Vec::new(),
             }),
         };
     }
     let dropped: BTreeSet<&TaskRef> = gone.iter().filter_map(|step| step.task()).collect();
     let left_alone = gone.iter().map(|step| dropped_words(step, fresh)).collect();
-    let mut plan = shown.clone();
-    plan.steps
-        .retain(|step| step.task().is_none_or(|task| !dropped.contains(task)));
+    let mut plan = Plan {
+        steps: kept,
+        ..shown.clone()
+    };
     plan.targets.retain(|task| !dropped.contains(task));
     plan.effects
         .retain(|effect| !dropped.contains(&effect.task));
@@ -59,6 +70,35 @@ pub fn still_valid(shown: &Plan, fresh: &Plan) -> Result<StillValid, String> {
     Ok(StillValid { plan, left_alone })
 }
 
+/// Returns the touch of a newer plan that is the one that was shown: of the same object, for the same task in the
+/// same phase, for the same end. That the object was written in between, as a running task is every few seconds,
+/// takes nothing from an annotation.
+fn same_touch<'f>(shown: &Plan, step: &Step, fresh: &'f Plan) -> Option<&'f Step> {
+    let task = step.task()?;
+    let phase = |plan: &Plan| {
+        let effect = plan.effects.iter().find(|effect| effect.task == *task);
+        effect.map(|effect| effect.phase.clone())
+    };
+    let wanted = |plan: &Plan| {
+        let expected = plan.expected.iter();
+        expected
+            .filter(|expected| expected.tasks.contains(task))
+            .map(|expected| expected.what)
+            .next()
+    };
+    let uid = |step: &Step| step.precondition().map(|guard| guard.uid.clone());
+    let is_same = |other: &&Step| {
+        (other.kind.as_str(), other.object(), other.task())
+            == (step.kind.as_str(), step.object(), step.task())
+            && uid(other) == uid(step)
+    };
+    fresh
+        .executable()
+        .iter()
+        .find(is_same)
+        .filter(|_| phase(shown) == phase(fresh) && wanted(shown) == wanted(fresh))
+}
+
 /// Returns what has changed between the plan that was shown and one made from a newer reading, if anything did
 /// that the user has not agreed to.
 fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
@@ -67,6 +107,11 @@ fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
             return Some(dropped_words(step, fresh));
         }
     }
+    other_bill(shown, fresh)
+}
+
+/// Returns what a newer plan costs, or is refused for, that the one that was shown did not say.
+fn other_bill(shown: &Plan, fresh: &Plan) -> Option<String> {
     if fresh.verdict() != shown.verdict() {
         let reason = fresh
             .refusals
@@ -76,7 +121,21 @@ fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
             });
         return Some(reason.to_owned());
     }
-    lost_too(shown, fresh)
+    refused_too(shown, fresh).or_else(|| lost_too(shown, fresh))
+}
+
+/// Returns a refusal that was not shown, and that `--force` was therefore not given for.
+fn refused_too(shown: &Plan, fresh: &Plan) -> Option<String> {
+    let same = |one: &Refusal, other: &Refusal| {
+        // What is not known is in the words alone.
+        (one.code, &one.node) == (other.code, &other.node)
+            && (one.code != RefusalCode::NotKnown || one.reason == other.reason)
+    };
+    fresh
+        .refusals
+        .iter()
+        .find(|refusal| !shown.refusals.iter().any(|known| same(known, refusal)))
+        .map(|refusal| refusal.reason.clone())
 }
 
 /// Returns what has changed about the restart of one node, if anything did that the user has not agreed to.

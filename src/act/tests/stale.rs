@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::act::still_valid;
-use crate::plan::{Concern, Effect as OnTask, Expectation, Expected, TaskEffect};
+use crate::plan::{
+    Concern, Effect as OnTask, Expectation, Expected, Override, Refusal, RefusalCode, TaskEffect,
+};
 use crate::velero::Phase;
 
 fn effect(name: &str, then: OnTask) -> TaskEffect {
@@ -124,7 +126,10 @@ fn of_two_tasks() -> Plan {
 #[test]
 fn a_task_that_needs_no_nudge_any_more_is_left_alone_and_the_others_are_nudged() {
     let shown = of_two_tasks();
-    let fresh = plan(PlanAction::Nudge, vec![nudge("du-2")]);
+    let fresh = Plan {
+        steps: vec![nudge("du-2")],
+        ..of_two_tasks()
+    };
     let valid = still_valid(&shown, &fresh).unwrap();
     assert_eq!(valid.plan.steps, [nudge("du-2")]);
     assert_eq!(valid.plan.targets, [upload("du-2")]);
@@ -148,4 +153,58 @@ fn a_nudge_of_which_nothing_is_left_is_refused() {
 fn a_restart_of_which_one_node_has_changed_is_refused_as_a_whole() {
     let fresh = plan(PlanAction::Restart, restart("a"));
     assert!(still_valid(&of_two_nodes(), &fresh).is_err());
+}
+
+#[test]
+fn a_task_that_only_wrote_its_progress_is_nudged_all_the_same() {
+    let shown = of_two_tasks();
+    let mut fresh = shown.clone();
+    for step in &mut fresh.steps {
+        if let StepKind::AnnotateTask { precondition, .. } = &mut step.kind {
+            precondition.resource_version = "later".to_owned();
+        }
+    }
+    let valid = still_valid(&shown, &fresh).unwrap();
+    assert_eq!(valid.plan.steps, fresh.steps);
+    assert!(valid.left_alone.is_empty());
+
+    let mut other = fresh.clone();
+    other.effects[0].phase = Phase::Prepared;
+    let valid = still_valid(&shown, &other).unwrap();
+    assert_eq!(valid.plan.steps, fresh.steps[1..]);
+
+    for step in &mut fresh.steps {
+        if let StepKind::AnnotateTask { precondition, .. } = &mut step.kind {
+            precondition.uid = "another".to_owned();
+        }
+    }
+    assert!(still_valid(&shown, &fresh).is_err());
+}
+
+#[test]
+fn what_was_not_read_this_time_is_not_the_bill_that_was_agreed_to() {
+    let refusal = |code, reason: &str| Refusal {
+        code,
+        node: None,
+        tasks: Vec::new(),
+        reason: reason.to_owned(),
+        instead: Vec::new(),
+        by: Override::Force,
+    };
+    let lost = refusal(RefusalCode::TasksWouldBeLost, "du-1");
+    let shown = Plan {
+        force: Force::Yes,
+        refusals: vec![lost.clone()],
+        ..of_two_nodes()
+    };
+    assert!(still_valid(&shown, &shown).is_ok());
+    let mut fresh = shown.clone();
+    fresh.refusals.push(refusal(
+        RefusalCode::NotKnown,
+        "datauploads could not be read",
+    ));
+    assert_eq!(
+        still_valid(&shown, &fresh).unwrap_err(),
+        "datauploads could not be read"
+    );
 }
