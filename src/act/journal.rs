@@ -113,6 +113,15 @@ impl Journal {
         })
     }
 
+    /// Returns whether no answer came to a step, so that it may or may not have been made.
+    pub(super) fn is_unanswered(&self, step: &Step) -> bool {
+        self.seen
+            .borrow()
+            .steps
+            .iter()
+            .any(|seen| seen.step == *step && matches!(seen.result, StepResult::Unknown(_)))
+    }
+
     /// Returns whether the mark of a replacement was tried already.
     pub(super) fn has_marked(&self, step: &Step) -> bool {
         self.seen

@@ -180,7 +180,11 @@ impl Run<'_> {
             }
         }
         for step in steps {
-            self.journal.skip(step, StepResult::NotTried);
+            // A delete without an answer may have been made: the pod that replaces it is looked for all the same.
+            let is_mark = matches!(step.kind, StepKind::MarkReplacement { .. });
+            if !(is_mark && self.unanswered_delete(batch).is_some()) {
+                self.journal.skip(step, StepResult::NotTried);
+            }
         }
         let Some(since) = since else {
             // Nothing was written: there is nothing to watch for.
@@ -211,10 +215,40 @@ impl Run<'_> {
         };
         self.journal.finish(place, result.clone());
         self.tell(self.journal.now(), &step_words(step, &result));
-        if matches!(result, StepResult::Done | StepResult::DryRun) {
-            self.leave_event(step).await;
+        match (&result, &step.kind) {
+            (StepResult::Done | StepResult::DryRun, _) => self.leave_event(step).await,
+            // The annotation itself tells of it, if it is there.
+            (
+                StepResult::Unknown(_),
+                StepKind::AnnotateTask { .. } | StepKind::AnnotatePod { .. },
+            ) => self.warn(
+                "no Event tells of the nudge, since it is not known whether it was made".to_owned(),
+            ),
+            (
+                StepResult::Unknown(_)
+                | StepResult::Changed(_)
+                | StepResult::Gone
+                | StepResult::Forbidden(_)
+                | StepResult::Refused(_)
+                | StepResult::NotTried,
+                _,
+            ) => {}
         }
         Some((result, go))
+    }
+
+    /// Returns the delete of a batch of which it is not known whether it was made.
+    fn unanswered_delete<'b>(&self, batch: &Batch<'b>) -> Option<&'b Step> {
+        batch.steps.iter().find(|step| {
+            matches!(step.kind, StepKind::DeletePod { .. }) && self.journal.is_unanswered(step)
+        })
+    }
+
+    /// Leaves the Event of a delete whose answer was lost, now that another pod shows that the old one is gone.
+    pub(super) async fn leave_late_event(&self, batch: &Batch<'_>) {
+        if let Some(delete) = self.unanswered_delete(batch) {
+            self.leave_event(delete).await;
+        }
     }
 
     const fn done(&self) -> StepResult {
@@ -295,6 +329,12 @@ impl Run<'_> {
             let is_mark = matches!(step.kind, StepKind::MarkReplacement { .. });
             if is_mark && !self.journal.has_marked(step) {
                 self.journal.skip(step, StepResult::NotTried);
+                if self.unanswered_delete(batch).is_some() {
+                    self.warn(
+                        "neither a mark nor an Event tells of the delete, which may have been made"
+                            .to_owned(),
+                    );
+                }
             }
         }
     }

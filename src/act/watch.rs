@@ -51,8 +51,17 @@ struct Told {
     /// The server's last words, while it does not answer.
     lost: Option<String>,
     logs: Logs,
+    late_event: LateEvent,
     /// How often the mark of the new pod came too late for the version that was read.
     marks_too_old: usize,
+}
+
+/// Whether the Event of a delete without an answer has still to be left.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum LateEvent {
+    #[default]
+    Open,
+    Settled,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -233,7 +242,7 @@ impl Run<'_> {
         self.journal.add_look(seen.clone());
         let mut is_open = false;
         if let Some(node) = batch.node {
-            if self.mark_replacement(snapshot, batch, node).await == Marked::TooOld {
+            if self.mark_replacement(snapshot, batch, node, told).await == Marked::TooOld {
                 told.marks_too_old += 1;
             }
             let diagnosis = diagnose(snapshot, &replayed);
@@ -265,7 +274,13 @@ impl Run<'_> {
         self.settled(&outcome, batch, since.at, seen.at)
     }
 
-    async fn mark_replacement(&self, snapshot: &Snapshot, batch: &Batch<'_>, node: &str) -> Marked {
+    async fn mark_replacement(
+        &self,
+        snapshot: &Snapshot,
+        batch: &Batch<'_>,
+        node: &str,
+        told: &mut Told,
+    ) -> Marked {
         let marks = batch
             .steps
             .iter()
@@ -283,6 +298,10 @@ impl Run<'_> {
             let Some(agent) = replacement else {
                 continue;
             };
+            // One Event is enough, however often the mark is tried.
+            if std::mem::replace(&mut told.late_event, LateEvent::Settled) == LateEvent::Open {
+                self.leave_late_event(batch).await;
+            }
             let Some(resource_version) = agent.pod.resource_version.clone() else {
                 continue;
             };

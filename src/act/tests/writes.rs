@@ -219,3 +219,60 @@ async fn the_tool_names_itself_in_every_write() {
         assert!(agent.starts_with("kubectl-velero-slots/"), "{agent}");
     }
 }
+
+#[tokio::test]
+async fn a_delete_whose_answer_is_lost_is_marked_and_told_once_another_pod_is_there() {
+    let deleted = AtomicBool::new(false);
+    let server = Server::http(move |asked| match asked.method.as_str() {
+        "DELETE" => {
+            deleted.store(true, Ordering::SeqCst);
+            Reply::status(500, "InternalError", "something broke").cut()
+        }
+        "GET" if asked.path == PODS => {
+            let uid = if deleted.load(Ordering::SeqCst) {
+                "new"
+            } else {
+                "uid-a"
+            };
+            Reply::list(&[&agent("a", uid)], "")
+        }
+        "GET" => Reply::empty(),
+        _ => Reply::json(201, "{}"),
+    });
+    let plan = plan(PlanAction::Restart, restart("a"));
+    let ran = run(&server, &plan, &settings(), &Rights::default()).await;
+    assert_eq!(
+        ran.writes(),
+        [
+            format!("DELETE {PODS}/agent-a"),
+            format!("POST {EVENTS}"),
+            format!("PATCH {PODS}/agent-a"),
+        ]
+    );
+    assert!(matches!(ran.results()[0], StepResult::Unknown(_)));
+    assert_eq!(ran.results()[1], &StepResult::Done);
+}
+
+#[tokio::test]
+async fn what_may_have_happened_without_a_trail_is_said() {
+    let told = |ran: &Ran, what: &str| {
+        assert!(
+            ran.seen
+                .warnings
+                .iter()
+                .any(|warning| warning.contains(what)),
+            "{:?}",
+            ran.seen.warnings
+        );
+    };
+    let lost = || Reply::status(500, "InternalError", "something broke").cut();
+    let server = deletes(lost());
+    let restarting = plan(PlanAction::Restart, restart("a"));
+    let ran = run(&server, &restarting, &settings(), &Rights::default()).await;
+    told(&ran, "neither a mark nor an Event");
+
+    let server = self::server(move |_| lost());
+    let nudging = plan(PlanAction::Nudge, vec![nudge("du-1")]);
+    let ran = run(&server, &nudging, &settings(), &Rights::default()).await;
+    told(&ran, "no Event tells of the nudge");
+}
