@@ -9,7 +9,7 @@ use super::answer::{Failure, FailureKind};
 use super::calls::{Effect, annotate, event, write};
 use super::journal::{Journal, may_have_changed};
 use super::rights::Rights;
-use super::save_log::{SaveError, SaveTo, save_log};
+use super::save_log::{SaveError, SaveLimits, SaveTo, save_log};
 use super::send::send;
 use super::stale::stale_node;
 use super::watch::Settled;
@@ -377,7 +377,7 @@ impl Run<'_> {
         let Some(agent) = agent.and_then(|node| self.agent_to_save(node)) else {
             return Ok(());
         };
-        let paths = save_log(self.client(), self.request_limit(), &agent, to).await?;
+        let paths = save_log(self.client(), self.save_limits(), &agent, to).await?;
         for path in &paths {
             self.tell(
                 self.journal.now(),
@@ -413,6 +413,14 @@ impl Run<'_> {
             self.settings.collect.time_limit
         } else {
             limit
+        }
+    }
+
+    /// A log is saved within what the watching may take, which is what the user is ready to wait.
+    fn save_limits(&self) -> SaveLimits {
+        SaveLimits {
+            wait: self.request_limit(),
+            whole: self.settings.limit,
         }
     }
 

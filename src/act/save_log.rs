@@ -18,6 +18,9 @@ use crate::capture::{AgentPod, Previous, Restarted};
 use crate::collect::files::write_private;
 use crate::collect::kubectl_compat::{Cause, error_text, printable};
 
+/// The most that is saved of one log. The kubelet begins a new file at 10 MiB, unless it is told otherwise.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// Longest answer of a refusal that is read for its words.
 const WORDS_BYTES: usize = 64 << 10;
 
@@ -81,15 +84,23 @@ impl SaveTo {
     }
 }
 
-/// Saves the log of an agent, and of its container before if there was one. Returns the files. `limit` bounds
-/// each wait for the server, not the whole.
+/// How long saving may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SaveLimits {
+    /// Each wait for the server.
+    pub(super) wait: Duration,
+    /// One log as a whole: one that drips would never end.
+    pub(super) whole: Duration,
+}
+
+/// Saves the log of an agent, and of its container before if there was one. Returns the files.
 ///
 /// # Errors
 ///
 /// A [`SaveError`]; then none of the files is there.
 pub(super) async fn save_log(
     client: &kube::Client,
-    limit: Duration,
+    limits: SaveLimits,
     agent: &AgentPod,
     to: &SaveTo,
 ) -> Result<Vec<PathBuf>, SaveError> {
@@ -101,14 +112,18 @@ pub(super) async fn save_log(
     };
     for previous in wanted.into_iter().flatten() {
         let path = to.file(agent, previous);
-        let body = match timeout(limit, open(client, agent, previous)).await {
+        let body = match timeout(limits.wait, open(client, agent, previous)).await {
             Ok(Ok(Some(body))) => body,
             Ok(Ok(None)) => continue,
             Ok(Err(words)) => return Err(read_error(agent, words)),
-            Err(_elapsed) => return Err(read_error(agent, no_answer(limit))),
+            Err(_elapsed) => return Err(read_error(agent, no_answer(limits.wait))),
         };
         let mut file = unfinished.create(&path)?;
-        copy(agent, body, limit, &mut file, &path).await?;
+        let copied = copy(agent, body, limits.wait, &mut file, &path);
+        timeout(limits.whole, copied).await.map_err(|_elapsed| {
+            let words = format!("it did not end within {:.0} s", limits.whole.as_secs_f64());
+            read_error(agent, words)
+        })??;
         // The log is gone from the cluster in a moment.
         file.sync_all().map_err(|source| SaveError::Write {
             path: path.clone(),
@@ -185,6 +200,7 @@ async fn copy(
     path: &Path,
 ) -> Result<(), SaveError> {
     let mut stream = std::pin::pin!(body.into_data_stream());
+    let mut rest = MOST_BYTES;
     loop {
         let chunk = match timeout(limit, stream.next()).await {
             Ok(None) => return Ok(()),
@@ -192,6 +208,10 @@ async fn copy(
             Ok(Some(Err(error))) => return Err(read_error(agent, error_text(&error))),
             Err(_elapsed) => return Err(read_error(agent, no_answer(limit))),
         };
+        let length = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+        rest = rest
+            .checked_sub(length)
+            .ok_or_else(|| read_error(agent, format!("it has more than {MOST_BYTES} bytes")))?;
         file.write_all(&chunk).map_err(|source| SaveError::Write {
             path: path.to_owned(),
             source,

@@ -397,15 +397,34 @@ async fn connected<T>(
         // With standard error gone there is nobody left to tell.
         let _told = writeln!(io::stderr(), "{}", shown(line));
     };
-    let cluster = cluster::connect(&flags, &environment, &progress)
-        .await
-        .map_err(cluster_error)?
-        .with_interrupt(interrupt);
+    let limit = args
+        .timeout
+        .map(|limit| limit.duration().unwrap_or(WITHOUT_LIMIT));
+    let began = tokio::time::Instant::now();
+    let connecting = cluster::connect(&flags, &environment, &progress);
+    // Logging in belongs to the whole command. Without --timeout a person may take their time.
+    let connected = match limit {
+        Some(limit) => tokio::time::timeout(limit, connecting)
+            .await
+            .map_err(|_elapsed| not_logged_in(limit))?,
+        None => connecting.await,
+    };
+    let cluster = connected.map_err(cluster_error)?.with_interrupt(interrupt);
     let mut options = CollectOptions::of_flags(&flags);
-    if let Some(limit) = args.timeout {
-        options.time_limit = limit.duration().unwrap_or(WITHOUT_LIMIT);
+    if let Some(limit) = limit {
+        options.time_limit = limit
+            .saturating_sub(began.elapsed())
+            .max(std::time::Duration::from_millis(1));
     }
     work(&cluster, &options, &progress).await
+}
+
+fn not_logged_in(limit: std::time::Duration) -> Error {
+    let limit = limit.as_secs_f64();
+    Error::new(
+        ErrorKind::TimedOut,
+        anyhow!("the login of the kubeconfig did not end within the --timeout of {limit} s"),
+    )
 }
 
 /// The second step: what the lists leave open decides whose log and metrics are read.

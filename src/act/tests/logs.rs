@@ -155,3 +155,16 @@ async fn an_interrupted_log_leaves_no_file() {
     assert!(interrupted.is_err());
     assert_eq!(files(folder.path()), [] as [String; 0]);
 }
+
+#[tokio::test]
+async fn a_log_that_does_not_end_is_given_up_and_nothing_is_restarted() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = with_logs(Reply::watch(&["a line, and the next will come"]), text(""));
+    let ran = saved(&server, &save_to(folder.path().join("agent.log"))).await;
+    let Err(SaveError::Read { source, .. }) = &ran.result else {
+        panic!("{:?}", ran.result);
+    };
+    assert!(source.to_string().contains("did not end"), "{source}");
+    assert_eq!(files(folder.path()), [] as [String; 0]);
+    assert_eq!(ran.writes(), [] as [String; 0]);
+}
