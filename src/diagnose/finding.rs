@@ -275,6 +275,8 @@ pub struct Finding {
     pub deadline: Option<Deadline>,
     /// One sentence that a tired person understands.
     pub summary: String,
+    /// What happened to each of its tasks, without their names, where the finding knows more of it than the replay.
+    pub why: Option<String>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
     /// What to type next.
@@ -299,6 +301,7 @@ impl Finding {
             since: None,
             deadline: None,
             summary,
+            why: None,
             evidence: Vec::new(),
             actions: Vec::new(),
             references: Vec::new(),

@@ -355,7 +355,10 @@ fn slots(
         ));
         lines.extend(holders(&slots.holders, report, terminal, detail));
         for slot in &slots.logged {
-            let kind = slot.kind.map_or("task", |kind| kind.short_name());
+            let task = slot.kind.map_or_else(
+                || format!("task {}", slot.name),
+                |kind| format!("{}/{}", kind.short_name(), slot.name),
+            );
             let since = match (slot.since, slot.speaks_from) {
                 (Some(since), _) => format!("since {}", time(since)),
                 (None, Some(from)) => format!("since before {}, when the log begins", time(from)),
@@ -363,10 +366,7 @@ fn slots(
             };
             lines.extend(wrap(
                 &Line::new("  ", Style::Plain),
-                &format!(
-                    "{kind}/{} by the node-agent's log, {since}: {}",
-                    slot.name, slot.stage
-                ),
+                &format!("{task} by the node-agent's log, {since}: {}", slot.stage),
                 Style::Plain,
                 terminal,
             ));

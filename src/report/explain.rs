@@ -457,6 +457,7 @@ impl Explainer<'_, '_> {
         let replay = self.replay.tasks.get(&task.reference)?;
         let mut gates = gates::of(self.replay, replay);
         let concerns = self.concerns_of(&task.reference, replay.node.as_deref());
+        let why = held_up::why(concerns.iter().copied());
         let held_up = held_up::by(concerns);
         if let Some(finding) = held_up {
             held_up::mark(&mut gates, finding);
@@ -467,7 +468,7 @@ impl Explainer<'_, '_> {
             node: replay.node.clone(),
             verdict: self.standing(replay),
             closed_gate: closed(&gates),
-            reason: reason(&gates, held_up, &replay.decision.reason),
+            reason: reason(&gates, held_up, why.unwrap_or(&replay.decision.reason)),
             deadline: replay.deadline.clone(),
             eta: None,
         })
@@ -518,7 +519,10 @@ impl Explainer<'_, '_> {
             closed_gate: closed(&gates),
             reason: replay.map_or_else(
                 || ended(task),
-                |replay| reason(&gates, held_up, &replay.decision.reason),
+                |replay| {
+                    let why = held_up::why_of_rows(&findings);
+                    reason(&gates, held_up, why.unwrap_or(&replay.decision.reason))
+                },
             ),
             frees: match replay {
                 Some(replay) if ways.is_empty() => frees::of(self.snapshot, self.replay, replay),
@@ -564,7 +568,7 @@ impl Explainer<'_, '_> {
             holders: pool.holders.iter().map(|task| self.holder(task)).collect(),
             logged: Vec::new(),
         };
-        slots.logged = held_up::logged(replay, &slots);
+        slots.logged = held_up::logged(self.snapshot, replay, &slots);
         Some(slots)
     }
 

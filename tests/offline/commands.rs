@@ -418,3 +418,58 @@ fn no_name_of_an_object_gives_another_command_than_the_one_shown() {
         );
     }
 }
+
+#[test]
+fn explain_says_of_an_end_that_was_not_taken_up_what_diagnose_says() {
+    for (case, words) in [
+        (
+            "fires-log-collection-hung",
+            "the node-agent still reads its log",
+        ),
+        (
+            "fires-callback-hung",
+            "callback, which ends the task, has not come back",
+        ),
+        (
+            "fires-status-write-failed",
+            "the last write of the task failed",
+        ),
+    ] {
+        let from = input(&format!("rules/completion-stuck/{case}"));
+        let more = ["--from", &from, "--now", NOW, "-o", "json"];
+        let told = json(&call(&[&["explain", "du/du-a1"], &more[..]].concat()));
+        let found = json(&call(&[&["diagnose"], &more[..]].concat()));
+        let reason = told["tasks"][0]["reason"].as_str().unwrap_or_default();
+        let summary = found["findings"][0]["summary"].as_str().unwrap_or_default();
+        assert!(reason.contains(words), "{case}: {reason}");
+        assert!(summary.contains(reason), "{case}: {summary} / {reason}");
+    }
+}
+
+#[test]
+fn an_empty_log_is_told_as_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let log = folder
+        .path()
+        .join("logs/velero/node-agent-aaaaa/node-agent.log");
+    std::fs::create_dir_all(log.parent().expect("it has a folder")).expect("a folder");
+    std::fs::write(&log, "\n").expect("a file");
+    let logs = shown(folder.path());
+    let document = json(&call(&[
+        "diagnose",
+        "--from",
+        &input(STUCK),
+        "--from",
+        &logs,
+        "--now",
+        NOW,
+        "-o",
+        "json",
+    ]));
+    let gap = document["gaps"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|gap| gap["message"] == "log of velero/node-agent-aaaaa is empty");
+    assert!(gap.is_some(), "{}", document["gaps"]);
+}

@@ -175,10 +175,18 @@ pub(super) fn text(reader: &mut dyn Read, expected: u64, limit: u64) -> Result<B
     Ok(Body { text, cut, is_dump })
 }
 
+/// What is said of a file whose byte order mark is that of UTF-16.
+pub(super) const SAVE_AS_UTF8: &str = "it is UTF-16; save it as UTF-8";
+
+/// Whether bytes begin with a byte order mark of UTF-16.
+pub(super) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
 /// UTF-8, with or without a byte order mark, and without a NUL byte, which neither JSON nor YAML allows.
 fn decode(mut bytes: Vec<u8>, ends_early: bool) -> Result<String, String> {
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err("it is UTF-16; save it as UTF-8".to_owned());
+    if is_utf16(&bytes) {
+        return Err(SAVE_AS_UTF8.to_owned());
     }
     if bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
         bytes.drain(..3);

@@ -15,6 +15,7 @@ use crate::capture::{
     NowFrom, Outcome, Previous, Problem, Redacted, ResourceKind, Scope, SourceType, Text,
 };
 
+mod ages;
 mod looks;
 
 /// What was read so far.
@@ -76,6 +77,7 @@ enum Missing {
 }
 
 /// Where an object is kept.
+#[derive(Clone, Copy)]
 struct Seen {
     listing: usize,
     item: usize,
@@ -112,7 +114,7 @@ impl Intake {
         self.problems.len()
     }
 
-    /// Keeps a log; of two of the same container, the one that is read later.
+    /// Keeps a log; of two of the same container, the one that ends later.
     pub(super) fn log(&mut self, log: LogFile) {
         let key = (
             log.namespace.clone(),
@@ -120,12 +122,14 @@ impl Intake {
             log.container.clone(),
             log.previous,
         );
+        let is_older = self
+            .logs
+            .get(&key)
+            .is_some_and(|kept| ages::ends_before(&log.body, &kept.body));
         self.count(&log.body);
-        // `oc adm inspect` may leave an empty file where it had to ask for a log again.
-        if log.body.trim().is_empty() && self.logs.contains_key(&key) {
-            return;
+        if !is_older {
+            self.logs.insert(key, log);
         }
-        self.logs.insert(key, log);
     }
 
     /// Keeps a log until the pods are known.
@@ -184,7 +188,7 @@ impl Intake {
         let mut kept = Vec::new();
         for part in parts {
             match part {
-                Part::Objects(contents) => self.contents(index, contents, &mut kept),
+                Part::Objects(contents) => self.contents(index, &body, contents, &mut kept),
                 Part::Capture { at, parsed } => self.capture(index, &body, at, parsed, &mut kept),
             }
         }
@@ -194,12 +198,18 @@ impl Intake {
         }
     }
 
-    fn contents(&mut self, text: usize, contents: Contents, kept: &mut Vec<Range<usize>>) {
+    fn contents(
+        &mut self,
+        text: usize,
+        body: &str,
+        contents: Contents,
+        kept: &mut Vec<Range<usize>>,
+    ) {
         for list in contents.lists {
             let listing = self.listing_for(list.resource, list.scope, list.cut);
             for object in list.objects {
                 kept.push(object.span.clone());
-                self.object(list.resource, listing, text, object);
+                self.object(list.resource, listing, (text, body), object);
             }
         }
     }
@@ -237,7 +247,9 @@ impl Intake {
                 let span = item.span.start.saturating_add(at)..item.span.end.saturating_add(at);
                 let raw = body.get(span.clone()).unwrap_or_default();
                 match sort(body, raw, expected) {
-                    Sorted::Kept(_, object) => self.object(resource, building, text, object),
+                    Sorted::Kept(_, object) => {
+                        self.object(resource, building, (text, body), object);
+                    }
                     Sorted::Secret => continue,
                     // What the capture says stands, odd or not: the snapshot tells what is wrong with it.
                     Sorted::OfNoUse | Sorted::Odd(_) => {
@@ -297,26 +309,40 @@ impl Intake {
     }
 
     /// Keeps an object, unless a newer one of the same name is kept. Of two, the newer is the one with the
-    /// higher `metadata.resourceVersion`; where that cannot be told, the one that is read later.
-    fn object(&mut self, resource: ResourceKind, listing: usize, text: usize, object: Object) {
+    /// higher `metadata.resourceVersion`; where one has none, the one that tells of the later time. `text` is the
+    /// number of the text that the object is in, which is not kept yet, and its body.
+    fn object(
+        &mut self,
+        resource: ResourceKind,
+        listing: usize,
+        text: (usize, &str),
+        object: Object,
+    ) {
+        let (text, body) = text;
         let item = Item {
             text,
             span: object.span,
         };
         if let Some((namespace, name)) = object.key {
             let key = (resource, namespace, name);
-            if let Some(old) = self.seen.get(&key) {
+            if let Some(old) = self.seen.get(&key).copied() {
                 let older_than_kept = match self.taken_at(old.listing).cmp(&self.taken_at(listing))
                 {
                     // Of two captures the one that was taken later tells how things stand.
                     _ if self.is_one_look(old.listing, listing) => {
-                        match (old.version, object.version) {
+                        let age = match (old.version, object.version) {
+                            (Some(kept), Some(new)) => kept.cmp(&new),
+                            (Some(_) | None, Some(_) | None) => {
+                                self.compare_by_time(&key, old, &item, body)
+                            }
+                        };
+                        match age {
+                            Ordering::Greater => true,
+                            Ordering::Less => false,
                             // The same object, written twice: what a list holds proves more.
-                            (Some(kept), Some(new)) if new == kept => {
+                            Ordering::Equal => {
                                 self.is_of_list(old.listing) && !self.is_of_list(listing)
                             }
-                            (Some(kept), Some(new)) => new < kept,
-                            (Some(_) | None, Some(_) | None) => false,
                         }
                     }
                     Ordering::Greater => true,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::bytes::{Content, content_of};
+use super::bytes::{Content, content_of, is_utf16};
 use crate::capture::{Cut, LINES_LEFT_OUT};
 
 /// How much of the beginning of a long log is kept: an agent writes some forty lines when it starts.
@@ -21,6 +21,17 @@ pub(super) struct LogText {
     pub(super) failure: Option<String>,
     /// Lines that are left out because they are no text.
     pub(super) left_out: usize,
+    /// How its characters are written.
+    pub(super) encoding: Encoding,
+}
+
+/// How the characters of a log are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// As every program in a cluster writes them.
+    Utf8,
+    /// As `>` of older PowerShells writes them: each line has NUL bytes, and none is read.
+    Utf16,
 }
 
 /// Reads a log that comes through a pipe or out of an archive. At most `limit` bytes are kept, and half as
@@ -84,6 +95,11 @@ fn shares(limit: usize) -> (usize, usize) {
 
 fn put_together(head: Vec<u8>, tail: Vec<u8>, cut: Cut, failure: Option<String>) -> LogText {
     let mut bytes = head;
+    let encoding = if is_utf16(&bytes) {
+        Encoding::Utf16
+    } else {
+        Encoding::Utf8
+    };
     match cut {
         Cut::Whole => bytes.extend(tail),
         Cut::BeginningLeftOut => {
@@ -107,6 +123,7 @@ fn put_together(head: Vec<u8>, tail: Vec<u8>, cut: Cut, failure: Option<String>)
         cut,
         failure,
         left_out,
+        encoding,
     }
 }
 
@@ -174,7 +191,7 @@ pub(super) fn head_of(file: &mut (impl Read + Seek)) -> io::Result<(Content, Vec
 mod tests {
     use std::io::Cursor;
 
-    use super::{file, is_log, stream};
+    use super::{Encoding, file, is_log, stream};
     use crate::capture::{Cut, LINES_LEFT_OUT};
 
     fn numbered(count: usize) -> String {
@@ -211,6 +228,19 @@ mod tests {
     fn bytes_that_are_not_utf_8_are_replaced() {
         let log = stream(&mut &b"a\xffb\n"[..], 100).unwrap();
         assert_eq!((log.body.as_str(), log.left_out), ("a\u{fffd}b\n", 0));
+        assert_eq!(log.encoding, Encoding::Utf8);
+    }
+
+    #[test]
+    fn a_log_in_utf_16_is_known_as_one() {
+        let units = "\u{feff}a\nb\n".encode_utf16();
+        let little: Vec<u8> = units.clone().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = units.flat_map(u16::to_be_bytes).collect();
+        for bytes in [little, big] {
+            let log = stream(&mut bytes.as_slice(), 100).unwrap();
+            assert_eq!(log.encoding, Encoding::Utf16);
+            assert!(!log.body.contains('a'), "{}", log.body);
+        }
     }
 
     #[test]

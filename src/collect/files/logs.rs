@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Read;
 
 use super::FilesError;
-use super::bytes::{Body, Bounded, Content};
+use super::bytes::{Body, Bounded, Content, SAVE_AS_UTF8};
 use super::dump::{self, End};
-use super::log_text::{self, LogText};
+use super::log_text::{self, Encoding, LogText};
 use super::loose_log::{self, KnownPod, KnownPods, LooseLog};
 use super::names::LogName;
 use super::printable::printable;
@@ -117,7 +117,12 @@ impl Reading<'_> {
                 format!("{name} was not read to its end: {failure}"),
             );
         }
-        if text.left_out > 0 {
+        if text.encoding == Encoding::Utf16 {
+            self.say_of_log(
+                GapReason::Malformed,
+                format!("{name} was not read: {SAVE_AS_UTF8}"),
+            );
+        } else if text.left_out > 0 {
             self.say_of_log(
                 GapReason::Malformed,
                 format!(

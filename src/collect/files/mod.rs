@@ -11,7 +11,8 @@
 //! A broken document or object costs that document or object and becomes a problem of the capture. An input
 //! that the user named and that yields nothing at all is an error. Of two objects of the same kind,
 //! namespace and name the newer one is kept: the one with the higher `metadata.resourceVersion`, or, where
-//! one has none, the one that is read later. Secrets are never kept.
+//! one has none, the one that tells of the later time; in one file, the one that stands later. Of two logs of a
+//! container the one that ends later is kept. The order of the inputs does not matter. Secrets are never kept.
 
 mod archive;
 mod bytes;

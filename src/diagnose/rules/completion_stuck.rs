@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::overtaken::Overtaken;
+use super::slot_cause::limits::{old_end, old_log};
 use super::{broken, words};
 use crate::diagnose::case::{Case, CouldBe, Proposals};
 use crate::diagnose::finding::{Confidence, Evidence, Finding, FindingId, Severity};
@@ -33,6 +34,9 @@ pub(in crate::diagnose) fn check(case: &Case<'_, '_>, out: &mut Proposals) {
     }
     overtaken.tell(out);
     for ((node, cause), tasks) in groups {
+        let traced = tasks.iter().find_map(|task| trace(case, task));
+        out.gaps
+            .extend(traced.and_then(|trace| old_log(case, trace.agent)));
         out.findings.push(finding(case, node, cause, &tasks));
     }
 }
@@ -101,20 +105,22 @@ impl Trace<'_> {
         (self.entry?.stage == EntryStage::CollectingLog).then_some("log-collection-hung")
     }
 
-    /// The line that settles the cause is the whole proof where the log goes on long after it.
-    fn confidence(&self) -> Confidence {
+    /// The line that settles the cause is the whole proof where the log goes on long after it, up to the time of
+    /// the objects.
+    fn confidence(&self, case: &Case<'_, '_>) -> Confidence {
         let hangs = || {
             let at = self.entry?.last.at?;
             (self.log.before_end(at)? >= HUNG_SECONDS).then_some(())
         };
-        if self.cause().is_some() && (self.failed.is_some() || hangs().is_some()) {
+        let is_old = old_end(case, self.log).is_some();
+        if self.cause().is_some() && !is_old && (self.failed.is_some() || hangs().is_some()) {
             Confidence::Certain
         } else {
             Confidence::Likely
         }
     }
 
-    fn evidence(&self) -> Vec<Evidence> {
+    fn evidence(&self, case: &Case<'_, '_>) -> Vec<Evidence> {
         let failed = self
             .failed
             .map(|failed| words::log_line(self.agent, &failed.note));
@@ -123,7 +129,13 @@ impl Trace<'_> {
             line.value = format!("{}; since then {}", line.value, entry.stage.as_str());
             line
         });
-        failed.into_iter().chain(entry).collect()
+        let end = old_end(case, self.log).map(|end| {
+            Evidence::derived(
+                "end of the log".to_owned(),
+                format!("{end}, {} before now", words::span(case.age(end))),
+            )
+        });
+        failed.into_iter().chain(entry).chain(end).collect()
     }
 }
 
@@ -177,7 +189,7 @@ fn finding(
                             broken::by_last_write(&[task], Confidence::Likely)
                         }
                     },
-                    |trace| trace.confidence(),
+                    |trace| trace.confidence(case),
                 )
             })
             .min()
@@ -191,6 +203,7 @@ fn finding(
         ),
     );
     finding.cause = Some(cause);
+    finding.why = Some(what.to_owned());
     finding.affects = waiting;
     finding.since = words::earliest(tasks.iter().map(|task| match task.pod {
         Observed::Seen(pod) => pod.ended_at(),
@@ -208,7 +221,7 @@ fn finding(
             task.task.phase.as_str(),
         ));
         if let Some(trace) = trace(case, task) {
-            finding.evidence.extend(trace.evidence());
+            finding.evidence.extend(trace.evidence(case));
         }
         match task.pod {
             Observed::Seen(pod) => {

@@ -30,6 +30,10 @@ const PAUSES: i64 = 6;
 /// How many tries make a loop that cannot be anything else.
 const MANY_TRIES: usize = 3;
 
+/// Entries of a log that are named as what stands in the way: a log may have tens of thousands without an end, and
+/// a limit is far smaller. The evidence counts the rest.
+const CULPRITS: usize = 20;
+
 /// A cause that the traces support.
 #[derive(Debug)]
 pub(super) struct SlotCause {
@@ -193,6 +197,12 @@ impl<'s> Traces<'_, '_, 's> {
         };
         let mut evidence = vec![self.speaks(log)];
         evidence.extend(self.ghost_lines(log, &ghosts));
+        if ghosts.len() > CULPRITS {
+            evidence.push(Evidence::derived(
+                "entries without an end in the log".to_owned(),
+                ghosts.len().to_string(),
+            ));
+        }
         if let Some((_, wait)) = loops.first() {
             evidence.push(self.loop_line(wait));
         }
@@ -208,7 +218,11 @@ impl<'s> Traces<'_, '_, 's> {
             why: format!(
                 "a ghost slot: the node-agent's log shows that {names} took a slot and never gave it back, and {fate}"
             ),
-            culprits: ghosts.into_iter().map(|(culprit, _, _)| culprit).collect(),
+            culprits: ghosts
+                .into_iter()
+                .take(CULPRITS)
+                .map(|(culprit, _, _)| culprit)
+                .collect(),
             evidence,
         })
     }

@@ -219,10 +219,9 @@ fn holds(holder: &Holder, report: &ExplanationReport) -> Inline {
 }
 
 fn logged(slot: &LoggedSlot) -> Inline {
-    let name = format!(
-        "{}/{}",
-        slot.kind.map_or("task", |kind| kind.short_name()),
-        slot.name
+    let name = slot.kind.map_or_else(
+        || format!("task {}", slot.name),
+        |kind| format!("{}/{}", kind.short_name(), slot.name),
     );
     let since = match (slot.since, slot.speaks_from) {
         (Some(since), _) => format!("since {}", time(since)),

@@ -5,6 +5,8 @@ use super::gates::{GateName, GateRow, GateState};
 use super::{Concern, NodeSlots, Role};
 use crate::diagnose::{Finding, FindingId};
 use crate::replay::NodeReplay;
+use crate::snapshot::Snapshot;
+use crate::velero::{TaskKind, TaskRef};
 
 /// Entries of the log shown at most.
 const LOGGED: usize = 12;
@@ -20,6 +22,13 @@ pub(super) fn by<'f>(
         );
         (stuck && role == Role::About).then_some(finding)
     })
+}
+
+/// Returns what the diagnosis says of a task where it knows more than the replay, which sees no log.
+pub(super) fn why<'f>(concerns: impl IntoIterator<Item = (Role, &'f Finding)>) -> Option<&'f str> {
+    concerns
+        .into_iter()
+        .find_map(|(role, finding)| finding.why.as_deref().filter(|_| role == Role::About))
 }
 
 fn blockers(finding: &Finding) -> String {
@@ -93,8 +102,13 @@ pub(super) fn frees(finding: &Finding) -> Vec<String> {
     }
 }
 
-/// Returns the entries of the agent's map that its log shows and the status of no task does.
-pub(super) fn logged(node: &NodeReplay<'_>, slots: &NodeSlots) -> Vec<super::LoggedSlot> {
+/// Returns the entries of the agent's map that its log shows and the status of no task does. Where no line tells
+/// the kind, the task of that name does, as the diagnosis has it.
+pub(super) fn logged(
+    snapshot: &Snapshot,
+    node: &NodeReplay<'_>,
+    slots: &NodeSlots,
+) -> Vec<super::LoggedSlot> {
     let Some(log) = node.agent.and_then(|agent| agent.evidence.as_ref()) else {
         return Vec::new();
     };
@@ -108,7 +122,7 @@ pub(super) fn logged(node: &NodeReplay<'_>, slots: &NodeSlots) -> Vec<super::Log
         })
         .take(LOGGED)
         .map(|(name, entry)| super::LoggedSlot {
-            kind: entry.kind,
+            kind: entry.kind.or_else(|| kind_by_name(snapshot, name)),
             name: name.clone(),
             since: entry.since,
             stage: entry.stage.as_str(),
@@ -117,9 +131,28 @@ pub(super) fn logged(node: &NodeReplay<'_>, slots: &NodeSlots) -> Vec<super::Log
         .collect()
 }
 
+fn kind_by_name(snapshot: &Snapshot, name: &str) -> Option<TaskKind> {
+    TaskKind::ALL.into_iter().find(|kind| {
+        snapshot.tasks.contains_key(&TaskRef {
+            kind: *kind,
+            namespace: snapshot.namespace.clone(),
+            name: name.to_owned(),
+        })
+    })
+}
+
 /// As [`by`], of the rows of an answer.
 pub(super) fn of_rows(concerns: &[Concern]) -> Option<&Finding> {
-    by(concerns
+    by(about(concerns))
+}
+
+/// As [`why`], of the rows of an answer.
+pub(super) fn why_of_rows(concerns: &[Concern]) -> Option<&str> {
+    why(about(concerns))
+}
+
+fn about(concerns: &[Concern]) -> impl Iterator<Item = (Role, &Finding)> {
+    concerns
         .iter()
-        .map(|concern| (concern.role, &concern.row.finding)))
+        .map(|concern| (concern.role, &concern.row.finding))
 }

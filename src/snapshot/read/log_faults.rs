@@ -4,9 +4,17 @@ use super::super::log_line::LogLine;
 use super::super::{Gap, GapReason, LogEvidence};
 use crate::capture::{LINES_LEFT_OUT, LogFile};
 
-/// Finds that a log holds lines, and none of Velero.
+/// Finds that a log is empty, or holds lines and none of Velero: a node-agent writes when it starts.
 pub(super) fn no_log_of_velero(log: &LogFile) -> Option<Gap> {
     let is_line = |line: &&str| !line.trim().is_empty() && !line.starts_with(LINES_LEFT_OUT);
+    if log.body.trim().is_empty() {
+        return Some(Gap::new(
+            "log",
+            GapReason::Partial,
+            &format!("log of {}/{} is empty", log.namespace, log.pod),
+            "it says nothing: neither that something happened nor that it did not",
+        ));
+    }
     let lines = log.body.lines().filter(is_line).count();
     let has_one = || log.body.lines().any(|line| LogLine::parse(line).is_some());
     if lines == 0 || has_one() {

@@ -48,11 +48,13 @@ impl Intake {
             log.previous,
         );
         if let Some(taken_at) = taken_at {
-            let kept = self.log_times.entry(key).or_insert(taken_at);
+            let kept = self.log_times.entry(key.clone()).or_insert(taken_at);
             if *kept > taken_at {
                 return;
             }
             *kept = taken_at;
+            // The time of the capture tells more than the last line.
+            self.logs.remove(&key);
         }
         self.log(log);
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{
     SECRET, data_upload, from_bytes, from_paths, from_text, items_of, name_of, pod, problems, told,
@@ -272,8 +272,51 @@ fn of_two_objects_of_one_name_the_newer_is_kept() {
         version_of(&new, &list(std::slice::from_ref(&old))).as_deref(),
         Some("10")
     );
-    assert_eq!(version_of(&new, &unknown).as_deref(), Some("x"));
-    assert_eq!(version_of(&unknown, &old).as_deref(), Some("9"));
+    // Where a version does not tell, a time does, in any order of the inputs.
+    let at = |text: &str, time: &str| {
+        text.replace(
+            "\"phase\"",
+            &format!("\"startTimestamp\":\"{time}\",\"phase\""),
+        )
+    };
+    let early = at(&unknown, "2026-01-02T03:00:00Z");
+    let late = at(&old, "2026-01-02T03:00:01Z");
+    assert_eq!(version_of(&early, &late).as_deref(), Some("9"));
+    assert_eq!(version_of(&late, &early).as_deref(), Some("9"));
+}
+
+#[test]
+fn of_two_objects_that_nothing_tells_apart_in_time_always_the_same_is_kept_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = folder.path().join("one.json");
+    let other = folder.path().join("other.json");
+    let prepared = data_upload("a", 9).replace("\"9\"", "\"x\"");
+    fs::write(&one, &prepared).unwrap();
+    fs::write(&other, prepared.replace("Prepared", "InProgress")).unwrap();
+    let mut kept = Vec::new();
+    for paths in [[&one, &other], [&other, &one]] {
+        let capture = from_paths(&paths.map(PathBuf::as_path)).unwrap();
+        let all = items_of(&capture, ResourceKind::Task(TaskKind::DataUpload));
+        assert_eq!(all.len(), 1);
+        kept.push(all[0].to_owned());
+        assert_eq!(
+            problems(&capture),
+            [
+                "DataUpload velero/a is in the input twice and differs, and nothing tells which is newer: one of them is read"
+            ]
+        );
+    }
+    assert_eq!(kept[0], kept[1]);
+    // The same twice is no problem, however it is written.
+    fs::write(&other, prepared.replace(':', " : ")).unwrap();
+    let capture = from_paths(&[&one, &other]).unwrap();
+    assert_eq!(problems(&capture), Vec::<&str>::new());
+    // In one file the later one is the newer.
+    let both = format!("{prepared}\n{}", prepared.replace("Prepared", "InProgress"));
+    fs::write(&one, both).unwrap();
+    let capture = from_paths(&[&one]).unwrap();
+    let all = items_of(&capture, ResourceKind::Task(TaskKind::DataUpload));
+    assert!(all.len() == 1 && all[0].contains("InProgress"), "{all:?}");
 }
 
 fn fill(folder: &Path) {

@@ -312,3 +312,46 @@ fn a_log_that_oc_asked_for_again_is_read_and_not_replaced_by_an_empty_one() {
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].contains("that was rotated away"));
 }
+
+#[test]
+fn a_log_in_utf_16_is_a_gap_that_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder
+        .path()
+        .join("logs/velero/node-agent-x7k2p/node-agent.log");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let bytes: Vec<u8> = format!("\u{feff}{LINE}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    fs::write(&path, bytes).unwrap();
+    let capture = read(&[folder.path().to_owned()], &mut std::io::empty(), &small()).unwrap();
+    let problems = problems(&capture);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].ends_with("node-agent.log was not read: it is UTF-16; save it as UTF-8"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn of_two_logs_of_a_container_the_one_that_ends_later_is_kept_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |bundle: &str, body: &str| {
+        let path = folder
+            .path()
+            .join(bundle)
+            .join("logs/velero/node-agent-x7k2p/node-agent.log");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, body).unwrap();
+        folder.path().join(bundle)
+    };
+    let early = write("early", &LINE.repeat(5));
+    let later = LINE.replace("03:04:05", "03:04:06");
+    let late = write("late", &later);
+    for paths in [[early.clone(), late.clone()], [late, early]] {
+        let capture = read(&paths, &mut std::io::empty(), &small()).unwrap();
+        assert_eq!(capture.logs.len(), 1);
+        assert_eq!(capture.logs[0].body, later);
+    }
+}

@@ -628,3 +628,29 @@ fn pages_that_are_cut_before_the_requeues_make_no_lost_event() {
     assert_eq!(stuck(&diagnosis).unwrap().cause, Some("undetermined"));
     assert!(diagnosis.gaps.iter().any(|gap| gap.resource == "metrics"));
 }
+
+#[test]
+fn of_a_log_with_many_entries_without_an_end_a_few_are_named_and_all_are_counted() {
+    let names: Vec<String> = (0..3000).map(|number| format!("du-old-{number}")).collect();
+    let more: Vec<serde_json::Value> = names
+        .iter()
+        .map(|name| completed(name, "node-a", 9000, 7200))
+        .collect();
+    let entries: String = names.iter().map(|name| enters(9000, name)).collect();
+    let log = start() + &entries + &line(10, "Reconcile du-9", "du-9");
+    let diagnosis = diagnosed(Some(log), Vec::new(), NowFrom::Server, &more);
+    let finding = stuck(&diagnosis).unwrap();
+    assert_eq!(finding.cause, Some("ghost-slot"));
+    assert_eq!(finding.blocked_by.len(), super::CULPRITS);
+    assert!(
+        finding.summary.contains("and 2997 more"),
+        "{}",
+        finding.summary
+    );
+    assert!(
+        finding
+            .evidence
+            .iter()
+            .any(|one| one.source == "entries without an end in the log" && one.value == "3000")
+    );
+}
