@@ -151,7 +151,7 @@ pub(super) fn of_changes(built: &Built<'_>, outcomes: &[Outcome]) -> Vec<Assumpt
     let nodes = || names.iter().zip(built.model.nodes.iter());
     let fixed: BTreeSet<&str> = nodes()
         .filter(|(name, node)| {
-            !node.has_setting
+            !node.settings.limit
                 && outcomes
                     .iter()
                     .any(|outcome| outcome.scenario.names_limit_of(name))
@@ -168,7 +168,7 @@ pub(super) fn of_changes(built: &Built<'_>, outcomes: &[Outcome]) -> Vec<Assumpt
         ));
     }
     let unqueued: BTreeSet<&str> = nodes()
-        .filter(|(_, node)| !node.has_queue)
+        .filter(|(_, node)| !node.settings.queue)
         .map(|(name, _)| name.as_str())
         .collect();
     let asks = outcomes

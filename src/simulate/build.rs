@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::durations::{Learned, millis, own_remaining};
 use super::model::{
-    Ending, LANES, Model, NEVER, NONE, NextRules, NodeSpec, OnDeadline, Remaining, Start, TaskSpec,
-    lane_of_kind,
+    Ending, LANES, Model, NEVER, NONE, NextRules, NodeSpec, OnDeadline, Remaining, Settings, Start,
+    TaskSpec, lane_of_kind,
 };
 use super::table::Table;
 use super::{Left, Trouble};
@@ -167,11 +167,13 @@ fn node_spec(
     let next = restart_rules(input.snapshot, input.replay, &node.node);
     NodeSpec {
         limit_is_known: node.limit.in_force.is_some(),
-        has_setting: match next.config_source {
-            ConfigSource::None => false,
-            ConfigSource::FixedName | ConfigSource::Flag => true,
+        settings: Settings {
+            limit: match next.config_source {
+                ConfigSource::None => false,
+                ConfigSource::FixedName | ConfigSource::Flag => true,
+            },
+            queue: next.labels_accepted_tasks(),
         },
-        has_queue: next.labels_accepted_tasks(),
         next: NextRules {
             limited_when: next.limited_when,
             requeue_ms: requeue(&next),

@@ -37,7 +37,7 @@ pub(super) fn find(
             .get(*index)
             .is_some_and(|task| task.missed_runs > 0)
     };
-    of_node.retain(|node, tasks| model.nodes.at(*node).has_setting && tasks.iter().any(missed));
+    of_node.retain(|node, tasks| model.nodes.at(*node).settings.limit && tasks.iter().any(missed));
     if of_node.is_empty() {
         return BTreeSet::new();
     }

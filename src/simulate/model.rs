@@ -183,12 +183,19 @@ pub(super) struct NodeSpec {
     pub(super) prepare_queue: Option<i64>,
     /// The number in force is known.
     pub(super) limit_is_known: bool,
-    /// The release that would start has a concurrency number to set.
-    pub(super) has_setting: bool,
-    /// The release that would start has a prepare queue.
-    pub(super) has_queue: bool,
+    /// What can be set for the release that would start.
+    pub(super) settings: Settings,
     /// The rules of the agent that would start.
     pub(super) next: NextRules,
+}
+
+/// What a release lets its users set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// A concurrency number.
+    pub(super) limit: bool,
+    /// A prepare queue.
+    pub(super) queue: bool,
 }
 
 /// The rules of a node after the restart of its agent.

@@ -157,7 +157,7 @@ pub(super) fn limits(built: &Built<'_>, scenario: &Scenario) -> Vec<i64> {
                 GhostSlots::Stay => node.limit,
                 GhostSlots::Gone => node.next.limit.unwrap_or(node.limit),
             };
-            asked.filter(|_| node.has_setting).unwrap_or(present)
+            asked.filter(|_| node.settings.limit).unwrap_or(present)
         })
         .collect()
 }

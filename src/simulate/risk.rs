@@ -116,7 +116,7 @@ pub fn at_risk(snapshot: &Snapshot, replay: &Replay<'_>, nodes: &BTreeSet<&str>)
         .names
         .iter()
         .zip(built.model.nodes.iter())
-        .filter(|(name, node)| !node.has_setting && of.contains(*name))
+        .filter(|(name, node)| !node.settings.limit && of.contains(*name))
         .map(|(name, _)| name.clone())
         .collect();
     Some(AtRisk {

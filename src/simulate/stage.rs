@@ -63,14 +63,14 @@ pub(super) fn of<'m>(
         let frees = scenario.ghost_slots == GhostSlots::Gone || tried.contains_key(&id);
         let other_limit = !node.limit_is_known || *limit != node.limit;
         let why = Why {
-            limit: is_asked && node.has_setting && other_limit,
-            queue: node.has_queue
+            limit: is_asked && node.settings.limit && other_limit,
+            queue: node.settings.queue
                 && scenario.prepare_queue.is_some()
                 && scenario.prepare_queue != node.prepare_queue,
-            ghosts: frees && ghosts.contains(&id),
-            drift: scenario.ghost_slots == GhostSlots::Gone
-                && node.next.limit.is_some()
-                && other_limit,
+            process: frees && ghosts.contains(&id)
+                || scenario.ghost_slots == GhostSlots::Gone
+                    && node.next.limit.is_some()
+                    && other_limit,
         };
         if !why.any() {
             continue;
@@ -95,7 +95,10 @@ pub(super) fn of<'m>(
     for id in needed.keys() {
         restart_node(model.nodes.at_mut(*id), scenario);
     }
-    let all_have = model.nodes.iter().all(|node| !node.works || node.has_queue);
+    let all_have = model
+        .nodes
+        .iter()
+        .all(|node| !node.works || node.settings.queue);
     if let (Some(length), true) = (scenario.prepare_queue, all_have) {
         model.prepare_queue = Some(length);
     }
@@ -135,15 +138,13 @@ struct Why {
     limit: bool,
     /// For another prepare queue.
     queue: bool,
-    /// For the end of its ghost slots.
-    ghosts: bool,
-    /// For the limit that its configuration names by now.
-    drift: bool,
+    /// For the end of its ghost slots, or the limit that its configuration names by now.
+    process: bool,
 }
 
 impl Why {
     const fn any(&self) -> bool {
-        self.limit || self.queue || self.ghosts || self.drift
+        self.limit || self.queue || self.process
     }
 }
 
@@ -184,7 +185,7 @@ fn restart_node(node: &mut NodeSpec, scenario: &Scenario) {
     node.limited_when = node.next.limited_when;
     node.requeue_ms = node.next.requeue_ms;
     node.pool_per_kind = node.next.pool_per_kind;
-    if node.has_queue && scenario.prepare_queue.is_some() {
+    if node.settings.queue && scenario.prepare_queue.is_some() {
         node.prepare_queue = scenario.prepare_queue;
     }
 }
