@@ -53,7 +53,7 @@ pub enum Format {
     Name,
     /// Markdown, for an incident channel.
     Markdown,
-    /// OpenMetrics, of `status` and `diagnose` alone.
+    /// `OpenMetrics`, of `status` and `diagnose` alone.
     OpenMetrics,
 }
 

@@ -18,7 +18,7 @@ fn documents(name: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(&text(name)).unwrap()
 }
 
-/// Returns the pod of a CronJob.
+/// Returns the pod of a `CronJob`.
 fn pod(name: &str) -> Value {
     let [cron_job] = documents(name).try_into().unwrap();
     assert_eq!(cron_job["kind"], "CronJob");
@@ -32,7 +32,7 @@ fn parses(words: &[&str]) {
     }
 }
 
-/// Returns the file with the Role and the ClusterRole that are printed now.
+/// Returns the file with the `Role` and the `ClusterRole` that are printed now.
 fn with_the_role(file: &str) -> String {
     let (account, rest) = file.split_once("---\n").unwrap();
     let bindings = rest

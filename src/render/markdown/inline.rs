@@ -40,13 +40,13 @@ impl Inline {
     /// backticks as one code span.
     pub(super) fn words(text: &str) -> Self {
         let text = printable(text);
-        if text.matches('`').count() % 2 == 0 {
+        if text.matches('`').count().is_multiple_of(2) {
             return text
                 .split('`')
                 .enumerate()
                 .filter(|(_, part)| !part.is_empty())
                 .fold(Self::default(), |line, (index, part)| {
-                    if index % 2 == 0 {
+                    if index.is_multiple_of(2) {
                         line.then(Self::sentence(part))
                     } else {
                         line.then(Self::code(part))
@@ -77,11 +77,12 @@ impl Inline {
 
     /// Adds a piece.
     pub(super) fn then(mut self, next: Self) -> Self {
+        let Self(next) = next;
         // Two fences in a row would be one.
-        if self.0.ends_with('`') && next.0.starts_with('`') {
+        if self.0.ends_with('`') && next.starts_with('`') {
             self.0.push(' ');
         }
-        self.0.push_str(&next.0);
+        self.0.push_str(&next);
         self
     }
 

@@ -1,7 +1,7 @@
 //! The views as they are read: by a person, and by a parser that looks for what a hostile text made of it.
 
 use proptest::prelude::*;
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::super::tests::samples::{
     cluster, diagnosis, du, finding, node, refused, replay, status, unread,
@@ -64,12 +64,18 @@ fn loose_text(markdown: &str) -> String {
     let mut loose = String::new();
     let mut inside_code = false;
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
-        match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => inside_code = true,
-            Event::End(pulldown_cmark::TagEnd::CodeBlock) => inside_code = false,
-            Event::Text(text) if !inside_code => loose.push_str(&text),
-            Event::End(_) => loose.push('\n'),
-            _ => {}
+        if matches!(
+            event,
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))
+        ) {
+            inside_code = true;
+        } else if let Event::End(end) = &event {
+            inside_code = inside_code && *end != TagEnd::CodeBlock;
+            loose.push('\n');
+        } else if let Event::Text(text) = event
+            && !inside_code
+        {
+            loose.push_str(&text);
         }
     }
     loose
@@ -216,9 +222,12 @@ proptest! {
     fn a_name_stands_in_its_cell_as_it_is(name in "[a-z0-9|`*_<>@#.-]{1,60}") {
         let page = of_status(&status(vec![node(&name, NodeVerdict::Idle, 0, 0)]));
         let codes: Vec<String> = Parser::new_ext(&page, Options::ENABLE_TABLES)
-            .filter_map(|event| match event {
-                Event::Code(text) => Some(text.to_string()),
-                _ => None,
+            .filter_map(|event| {
+                if let Event::Code(text) = event {
+                    Some(text.to_string())
+                } else {
+                    None
+                }
             })
             .collect();
         prop_assert!(codes.contains(&name), "{codes:?}");

@@ -129,12 +129,15 @@ struct Key<'a> {
 /// Findings that differ in their tasks alone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
-    findings: usize,
-    tasks: usize,
-    affected: usize,
+    findings: i64,
+    tasks: i64,
+    affected: i64,
     oldest: Option<i64>,
     deadline: Option<i64>,
 }
+
+/// One number of them; `None` where it is not known.
+type Part = fn(&Sum) -> Option<i64>;
 
 fn findings(text: &mut Exposition, rows: &[FindingRow]) {
     let mut sums: BTreeMap<Key<'_>, Sum> = BTreeMap::new();
@@ -149,11 +152,10 @@ fn findings(text: &mut Exposition, rows: &[FindingRow]) {
         };
         let sum = sums.entry(key).or_default();
         sum.findings += 1;
-        sum.tasks += finding.tasks.len();
-        sum.affected += finding.affects.len();
+        sum.tasks += counted(finding.tasks.len());
+        sum.affected += counted(finding.affects.len());
         sum.oldest = sum.oldest.max(row.for_seconds);
         let deadline = finding.deadline.as_ref().map(|at| at.at.as_second());
-        // None is less than any time.
         sum.deadline = sum.deadline.into_iter().chain(deadline).min();
     }
     let sample = |key: &Key<'_>, value: i64| {
@@ -166,28 +168,23 @@ fn findings(text: &mut Exposition, rows: &[FindingRow]) {
         ];
         Sample::new(labels, value)
     };
-    let counted = |number: usize| i64::try_from(number).ok();
-    let all: [(text::Family, fn(&Sum) -> Option<usize>); 3] = [
+    let parts: [(text::Family, Part); 5] = [
         (families::FINDINGS, |sum| Some(sum.findings)),
         (families::FINDING_TASKS, |sum| Some(sum.tasks)),
         (families::FINDING_AFFECTED, |sum| Some(sum.affected)),
-    ];
-    for (family, of) in all {
-        let samples = sums
-            .iter()
-            .filter_map(|(key, sum)| Some(sample(key, counted(of(sum)?)?)));
-        text.family(family, samples);
-    }
-    let times: [(text::Family, fn(&Sum) -> Option<i64>); 2] = [
         (families::FINDING_OLDEST, |sum| sum.oldest),
         (families::FINDING_DEADLINE, |sum| sum.deadline),
     ];
-    for (family, of) in times {
+    for (family, of) in parts {
         let samples = sums
             .iter()
             .filter_map(|(key, sum)| Some(sample(key, of(sum)?)));
         text.family(family, samples);
     }
+}
+
+fn counted(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// Writes tasks, prepare queue and nodes.
@@ -238,14 +235,14 @@ fn nodes(text: &mut Exposition, report: &StatusReport) {
         return;
     }
     of_nodes(text, nodes, families::IN_PROGRESS, |node| {
-        i64::try_from(node.slots.held).ok()
+        Some(counted(node.slots.held))
     });
     of_nodes(text, nodes, families::FREE, |node| node.slots.free);
     of_nodes(text, nodes, families::LEAKED, |node| {
         Some(node.slots.leaked_at_least)
     });
     of_nodes(text, nodes, families::WAITING, |node| {
-        i64::try_from(node.waiting.len()).ok()
+        Some(counted(node.waiting.len()))
     });
     of_nodes(text, nodes, families::OLDEST, |node| {
         node.oldest_wait_seconds

@@ -28,8 +28,8 @@ fn of_diagnosis(report: &DiagnosisReport) -> String {
 /// A family as it is written, by its series.
 type Series = BTreeMap<BTreeMap<String, String>, i64>;
 
-/// Reads a text by the rules of OpenMetrics 1.0 (the parts that are used here), and refuses what Prometheus'
-/// text format, or node_exporter's textfile collector, would refuse.
+/// Reads a text by the rules of `OpenMetrics` 1.0 (the parts that are used here), and refuses what Prometheus'
+/// text format, or `node_exporter`'s textfile collector, would refuse.
 fn read(text: &str) -> BTreeMap<String, Series> {
     assert!(text.ends_with("\n# EOF\n"), "the end is marked: {text}");
     assert_eq!(text.matches("# EOF").count(), 1);

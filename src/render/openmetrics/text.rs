@@ -1,6 +1,6 @@
-//! The text of OpenMetrics 1.0, and no more of it than Prometheus' older text format takes too.
+//! The text of `OpenMetrics` 1.0, and no more of it than Prometheus' older text format takes too.
 //!
-//! node_exporter's textfile collector and the Pushgateway read the older format. To it `# UNIT` and `# EOF`
+//! The textfile collector of `node_exporter` and the Pushgateway read the older format. To it `# UNIT` and `# EOF`
 //! are comments, but a type that it does not know (`info`, `stateset`) makes it refuse the whole text. So
 //! every family is a gauge; a state set has its series, and an info its name and its value 1. No sample has
 //! a timestamp of its own: the collector refuses those.
