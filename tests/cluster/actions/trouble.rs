@@ -38,6 +38,35 @@ fn a_pod_that_stays_terminating_is_told_at_the_time_limit() {
 }
 
 #[test]
+fn a_list_of_pods_that_fails_is_no_sign_that_the_old_pod_is_gone() {
+    let site = Site::with_kubelet("unread", NEVER_GONE);
+    site.upload("du-1", "a", "Prepared");
+    let (proxy, user) = site.behind_proxy();
+    let node = site.node("a");
+    let plan = site.plan(&user, &["restart", "--node", &node]);
+    proxy.take();
+    let (deleted, failed) = (AtomicBool::new(false), AtomicUsize::new(0));
+    proxy.gate(move |method, target| {
+        if method == "DELETE" {
+            deleted.store(true, Ordering::SeqCst);
+        }
+        let is_list = method == "GET" && target.contains("/pods?");
+        if is_list && deleted.load(Ordering::SeqCst) && failed.fetch_add(1, Ordering::SeqCst) < 2 {
+            return Fate::Drop;
+        }
+        Fate::Pass
+    });
+    let run = user
+        .plugin(&site.arguments(&["restart", "--node", &node, "--yes", "--timeout", "15s"]))
+        .expect_code(5);
+    let outcome = run.json();
+    assert_eq!(outcome["nodes"][0]["reached"], "deleted", "{run}");
+    let warnings = outcome["warnings"].to_string();
+    assert!(warnings.contains("pods could not be read"), "{run}");
+    assert_planned(&plan, &proxy.take());
+}
+
+#[test]
 fn a_finalizer_on_the_pod_is_told_at_the_time_limit() {
     let site = Site::with_kubelet("finalizer", NEVER_GONE);
     site.upload("du-1", "a", "Prepared");
@@ -98,6 +127,11 @@ fn an_api_server_that_is_gone_in_the_middle_is_asked_until_the_time_limit() {
     let outcome = run.json();
     assert_eq!(outcome["ending"], "server-lost", "{run}");
     assert_eq!(outcome["steps"][0]["result"], "done", "{run}");
+    let summary = text(&outcome, "summary");
+    assert!(
+        summary.contains("is not known") && !summary.contains("still there"),
+        "{run}"
+    );
     let seen = proxy.take();
     assert_planned(&plan, &seen);
     assert_eq!(writes(&seen).len(), 1, "{run}");
@@ -219,7 +253,13 @@ fn ctrl_c_while_the_answer_is_awaited_says_that_it_is_not_known() {
     running.interrupt();
     let run = running.wait().expect_code(130);
     open.store(true, Ordering::SeqCst);
-    assert_eq!(run.json()["steps"][0]["result"], "unknown", "{run}");
+    let outcome = run.json();
+    assert_eq!(outcome["steps"][0]["result"], "unknown", "{run}");
+    let summary = text(&outcome, "summary");
+    assert!(
+        summary.contains("whether its node-agent pod was deleted is not known"),
+        "{run}"
+    );
 }
 
 #[test]
