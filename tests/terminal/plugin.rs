@@ -58,14 +58,12 @@ pub(crate) fn calls(objects: &str) -> Vec<Vec<String>> {
         "replay", "--from", objects, "--now", NOW, "-o", "json",
     ]));
     let replay: Value = serde_json::from_str(&replay).expect("the answer is JSON");
-    let first = &replay["decisions"][0];
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let task = format!(
-        "{}/{}",
-        word(&first["task"]["kind"]),
-        word(&first["task"]["name"])
-    );
-    let node = word(&first["node"]);
+    let word = |path: &str| {
+        let value = replay.pointer(&format!("/decisions/0/{path}"));
+        value.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let task = format!("{}/{}", word("task/kind"), word("task/name"));
+    let node = word("node");
     let mut all: Vec<Vec<String>> = Vec::new();
     let mut call = |words: &[&str]| {
         for format in ["table", "wide"] {

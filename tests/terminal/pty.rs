@@ -11,7 +11,6 @@
 
 #![expect(
     clippy::expect_used,
-    clippy::panic,
     reason = "a test that cannot go on has found something"
 )]
 

@@ -1,10 +1,5 @@
 //! Readers that take a line and go away.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a test that cannot go on has found something"
-)]
-
 use std::process::{Command, Stdio};
 
 use crate::plugin::{calls, plugin, wide, words};

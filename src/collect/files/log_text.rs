@@ -30,7 +30,7 @@ pub(super) struct LogText {
 pub(super) enum Encoding {
     /// As every program in a cluster writes them.
     Utf8,
-    /// As `>` of older PowerShells writes them: each line has NUL bytes, and none is read.
+    /// As the redirection of older shells of Windows writes them: each line has NUL bytes, and none is read.
     Utf16,
 }
 
