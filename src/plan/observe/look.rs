@@ -11,10 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::super::common::not_whole;
 use super::super::model::{Plan, PlanAction};
 use super::{Look, Reached};
-use crate::capture::LogFile;
 use crate::replay::Replay;
 use crate::snapshot::log_line::LogLine;
-use crate::snapshot::{NodeAgent, Previous, ResourceKind, Snapshot, log_evidence};
+use crate::snapshot::{LogFile, NodeAgent, Previous, ResourceKind, Snapshot, log_evidence};
 use crate::velero::TaskRef;
 
 /// How many lines the end of a log is known by: one alone may be written twice within its second.
