@@ -412,9 +412,8 @@ async fn connected<T>(
     let cluster = connected.map_err(cluster_error)?.with_interrupt(interrupt);
     let mut options = CollectOptions::of_flags(&flags);
     if let Some(limit) = limit {
-        options.time_limit = limit
-            .saturating_sub(began.elapsed())
-            .max(std::time::Duration::from_millis(1));
+        options.time_limit = limit;
+        options.spent = began.elapsed();
     }
     work(&cluster, &options, &progress).await
 }

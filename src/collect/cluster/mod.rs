@@ -53,7 +53,7 @@ use answer::{Failure, FailureKind};
 use list::Answer;
 use namespace::SearchError;
 use questions::ask_all;
-use request::Asker;
+use request::{Asker, TimeLimit};
 
 /// A cluster that can be asked. Nothing was sent to it yet, except what a login needs.
 #[derive(Clone)]
@@ -73,6 +73,8 @@ pub struct CollectOptions {
     pub namespace: Option<NamespaceChoice>,
     /// For the whole reading.
     pub time_limit: Duration,
+    /// How much of `time_limit` went by before, such as for logging in.
+    pub spent: Duration,
     /// For one request. Zero means no limit of its own, as in kubectl.
     pub request_timeout: Duration,
     /// How much it may hold.
@@ -100,6 +102,7 @@ impl Default for CollectOptions {
         Self {
             namespace: None,
             time_limit: Self::TIME_LIMIT,
+            spent: Duration::ZERO,
             request_timeout: Self::REQUEST_TIMEOUT,
             sizes: SizeLimits::default(),
         }
@@ -239,7 +242,10 @@ impl Cluster {
             &self.interrupt,
             progress,
             request_timeout.min(options.time_limit),
-            options.time_limit,
+            TimeLimit {
+                whole: options.time_limit,
+                spent: options.spent,
+            },
             options.sizes,
         )
     }

@@ -47,13 +47,22 @@ impl Default for SizeLimits {
     }
 }
 
+/// The time limit of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimeLimit {
+    /// As the user gave it, and is told of it.
+    pub(super) whole: Duration,
+    /// What of it went by before the first request, such as for logging in.
+    pub(super) spent: Duration,
+}
+
 /// Sends requests within the limits of one command and remembers what they have in common.
 pub(super) struct Asker<'a> {
     client: &'a kube::Client,
     interrupt: &'a Interrupt,
     progress: Progress<'a>,
     request_timeout: Duration,
-    time_limit: Duration,
+    time_limit: TimeLimit,
     sizes: SizeLimits,
     /// Bytes of JSON that are held, those of answers under way included.
     held: Cell<usize>,
@@ -74,7 +83,7 @@ impl<'a> Asker<'a> {
         interrupt: &'a Interrupt,
         progress: Progress<'a>,
         request_timeout: Duration,
-        time_limit: Duration,
+        time_limit: TimeLimit,
         sizes: SizeLimits,
     ) -> Self {
         Self {
@@ -231,13 +240,16 @@ impl<'a> Asker<'a> {
     }
 
     fn deadline(&self) -> Instant {
-        self.started + self.time_limit
+        self.started + self.time_limit.whole.saturating_sub(self.time_limit.spent)
     }
 
     fn out_of_time(&self) -> Failure {
         Failure::new(
             FailureKind::OutOfTime,
-            format!("the time limit of {} ended first", seconds(self.time_limit)),
+            format!(
+                "the time limit of {} ended first",
+                seconds(self.time_limit.whole)
+            ),
         )
     }
 

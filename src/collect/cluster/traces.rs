@@ -182,10 +182,14 @@ enum Limit {
 }
 
 fn rest_of(options: &CollectOptions, took: Duration) -> Rest {
-    let rest = options.time_limit.saturating_sub(took);
+    let rest = options
+        .time_limit
+        .saturating_sub(options.spent)
+        .saturating_sub(took);
     Rest {
         options: CollectOptions {
             time_limit: rest.min(TIME_LIMIT),
+            spent: Duration::ZERO,
             ..options.clone()
         },
         limit: if rest <= TIME_LIMIT {
