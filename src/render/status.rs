@@ -186,7 +186,7 @@ pub(super) fn headline_texts(
 
 fn waiting_words(report: &StatusReport) -> String {
     let held: usize = report.nodes.iter().map(|node| node.slots.held).sum();
-    let waiting: usize = report.nodes.iter().map(|node| node.waiting.len()).sum();
+    let waiting: usize = report.nodes.iter().map(|node| node.waiting_count).sum();
     let oldest = report
         .nodes
         .iter()
@@ -332,7 +332,7 @@ pub(super) fn in_progress(node: &NodeRow) -> String {
 }
 
 fn oldest(node: &NodeRow) -> String {
-    match (node.oldest_wait_seconds, node.waiting.is_empty()) {
+    match (node.oldest_wait_seconds, node.waiting_count == 0) {
         (Some(seconds), _) => age(seconds),
         (None, true) => NONE.to_owned(),
         (None, false) => UNKNOWN.to_owned(),
@@ -350,7 +350,7 @@ fn row(node: &NodeRow, marks: Marks) -> [Span; 6] {
         plain(&node.name),
         verdict(node, marks),
         plain(&in_progress(node)),
-        plain(&node.waiting.len().to_string()),
+        plain(&node.waiting_count.to_string()),
         plain(&oldest(node)),
         plain(&held),
     ]
@@ -379,7 +379,7 @@ fn wide_row(node: &NodeRow, marks: Marks) -> [Span; 17] {
         plain(&in_progress(node)),
         number(node.slots.free),
         plain(&node.slots.leaked_at_least.to_string()),
-        plain(&node.waiting.len().to_string()),
+        plain(&node.waiting_count.to_string()),
         plain(&oldest(node)),
         plain(node.limit.source.as_str()),
         number(node.limit.configured_now),
@@ -469,7 +469,7 @@ pub(super) fn next_command(report: &StatusReport) -> Option<String> {
     let trouble = report.nothing_answered()
         || report.head.hidden_tasks().next().is_some()
         || report.nodes.iter().any(|node| needs_a_look(node.verdict));
-    let waits = report.nodes.iter().any(|node| !node.waiting.is_empty())
+    let waits = report.nodes.iter().any(|node| node.waiting_count > 0)
         || report.unassigned.new + report.unassigned.accepted > 0;
     let command = if trouble {
         "diagnose"

@@ -90,6 +90,8 @@ pub struct NodeRow {
     pub holders: Vec<TaskRow>,
     /// Tasks that would take one.
     pub waiting: Vec<TaskRow>,
+    /// How many they are, whatever a filter shows of them.
+    pub waiting_count: usize,
     /// The verdict.
     pub verdict: NodeVerdict,
 }
@@ -337,6 +339,7 @@ impl NodeRow {
                 .map(|since| snapshot.taken_at.duration_since(since).as_secs().max(0)),
             holders: rows(node.holders()),
             waiting: rows(node.waiting()),
+            waiting_count: node.waiting().len(),
             // A node without a verdict has not been decided about.
             verdict: diagnosis
                 .nodes

@@ -354,7 +354,7 @@ fn slots(node: &NodeRow) -> String {
         Some(limit) => format!("{held}/{limit} in progress"),
         None => format!("{held} in progress, limit not known"),
     };
-    let waiting = match node.waiting.len() {
+    let waiting = match node.waiting_count {
         0 => String::new(),
         1 => ", 1 waits".to_owned(),
         waiting => format!(", {waiting} wait"),

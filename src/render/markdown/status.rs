@@ -59,7 +59,7 @@ pub(in crate::render) fn status(out: &mut dyn Write, report: &StatusReport) -> i
 
 fn node_row(node: &NodeRow, report: &StatusReport) -> [Inline; 8] {
     let now = report.head.taken_at;
-    let oldest = match (node.oldest_wait_seconds, node.waiting.is_empty()) {
+    let oldest = match (node.oldest_wait_seconds, node.waiting_count == 0) {
         (Some(seconds), _) => now
             .checked_sub(jiff::SignedDuration::from_secs(seconds))
             .map_or_else(|_| Inline::own("unknown"), |since| past(since, now)),
@@ -78,7 +78,7 @@ fn node_row(node: &NodeRow, report: &StatusReport) -> [Inline; 8] {
         Inline::own(node.verdict.as_str()),
         Inline::words(&in_progress(node)),
         number_or_unknown(node.slots.free),
-        Inline::words(&node.waiting.len().to_string()),
+        Inline::words(&node.waiting_count.to_string()),
         oldest,
         held,
         Inline::own(node.limit.source.as_str()),

@@ -242,7 +242,7 @@ fn nodes(text: &mut Exposition, report: &StatusReport) {
         Some(node.slots.leaked_at_least)
     });
     of_nodes(text, nodes, families::WAITING, |node| {
-        Some(counted(node.waiting.len()))
+        Some(counted(node.waiting_count))
     });
     of_nodes(text, nodes, families::OLDEST, |node| {
         node.oldest_wait_seconds

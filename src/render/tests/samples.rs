@@ -117,6 +117,7 @@ pub(in crate::render) fn node(
         waiting: (0..waiting)
             .map(|index| task_row(&format!("du-w{index}"), Phase::Prepared, 0))
             .collect(),
+        waiting_count: waiting,
         verdict,
     }
 }

@@ -57,6 +57,20 @@ fn status_shows_sick_nodes_first() {
 }
 
 #[test]
+fn a_filter_hides_waiting_tasks_and_changes_no_number() {
+    let whole = cluster(3);
+    let mut filtered = whole.clone();
+    for node in &mut filtered.nodes {
+        node.waiting.clear();
+    }
+    // Markdown lists the tasks too.
+    for format in [Format::Table, Format::OpenMetrics] {
+        let shown = |report| shown_status(report, format, &Terminal::default());
+        assert_eq!(shown(&filtered), shown(&whole));
+    }
+}
+
+#[test]
 fn status_of_a_big_cluster_folds_what_is_well_into_a_count() {
     insta::assert_snapshot!(shown_status(&cluster(1000), Format::Table, &Terminal::default()), @r"
     prod-eu-1 · velero · Velero 1.17.1 · limit 2/node · as of 2026-01-02T03:04:05Z
