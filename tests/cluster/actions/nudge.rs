@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::site::{Site, wait_for};
+use super::site::{Site, meanwhile, wait_for};
 use super::writes::{assert_planned, writes};
 use crate::cases::{list, text};
 use crate::proxy::Fate;
@@ -30,13 +30,13 @@ fn a_nudge_that_helps_is_seen_to_help() {
         "--timeout",
         "3m",
     ];
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             wait_for_nudge(&site, "du-1");
             site.move_upload("du-1", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     let outcome = run.json();
     assert_eq!(outcome["achieved"], "achieved", "{run}");
@@ -63,8 +63,8 @@ fn a_look_that_ends_in_a_refusal_is_evidence_of_a_ghost_slot() {
     let (proxy, user) = site.behind_proxy();
     let plan = site.plan(&user, &["nudge", "du/du-1"]);
     proxy.take();
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             wait_for_nudge(&site, "du-1");
             let node = site.node("a");
             for message in [
@@ -76,9 +76,9 @@ fn a_look_that_ends_in_a_refusal_is_evidence_of_a_ghost_slot() {
                     site.namespace
                 ));
             }
-        });
-        user.plugin(&site.arguments(&["nudge", "du/du-1", "--yes", "--timeout", "1m"]))
-    });
+        },
+        || user.plugin(&site.arguments(&["nudge", "du/du-1", "--yes", "--timeout", "1m"])),
+    );
     let run = run.expect_code(5);
     let outcome = run.json();
     assert_eq!(outcome["tasks"][0]["result"], "refused-slot", "{run}");

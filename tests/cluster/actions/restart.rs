@@ -1,10 +1,8 @@
 //! A restart that works, and what it leaves behind.
 
-use std::thread;
-
 use serde_json::Value;
 
-use super::site::{Site, wait_for};
+use super::site::{Site, meanwhile, wait_for};
 use super::writes::{assert_planned, writes};
 use crate::cases::{list, text};
 use crate::kwok::NEVER_READY;
@@ -30,13 +28,13 @@ fn a_restart_brings_a_new_agent_and_the_stuck_task_moves() {
 
     let mut words = words.to_vec();
     words.extend(["--yes", "--reason", "ticket 4711", "--timeout", "4m"]);
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old_uid);
             site.move_upload("du-1", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     let outcome = run.json();
     assert_eq!(outcome["achieved"], "achieved", "{run}");
@@ -104,8 +102,8 @@ fn what_ran_is_resumed_and_what_nobody_watches_is_nudged_by_its_pod() {
 
     let mut words = words.to_vec();
     words.extend(["--yes", "--timeout", "5m"]);
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old_uid);
             site.move_upload("du-wait", "InProgress");
             // Its end is one of the things that show that it was resumed; here no log does.
@@ -119,9 +117,9 @@ fn what_ran_is_resumed_and_what_nobody_watches_is_nudged_by_its_pod() {
                 (!nudged.is_null()).then_some(())
             });
             site.move_upload("du-accepted", "Prepared");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     let outcome = run.json();
     assert_eq!(outcome["achieved"], "achieved", "{run}");
@@ -146,13 +144,13 @@ fn with_no_follow_up_the_unobserved_task_is_named_and_not_touched() {
     proxy.take();
     let mut words = words.to_vec();
     words.extend(["--yes", "--timeout", "40s"]);
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old_uid);
             site.move_upload("du-wait", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     assert!(
         format!("{}{}", run.stdout, run.stderr).contains("du-accepted"),
         "{run}"
@@ -198,13 +196,13 @@ fn the_log_is_saved_before_the_restart_and_never_over_another() {
     assert_eq!(kept, "an older one");
 
     std::fs::remove_file(path.as_ref()).expect("it is there");
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old_uid);
             site.move_upload("du-1", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     let saved = std::fs::read_to_string(path.as_ref()).expect("it was saved");
     assert!(

@@ -1,10 +1,8 @@
 //! Rights that are missing, and a role that is exactly enough.
 
-use std::thread;
-
 use serde_json::{Value, json};
 
-use super::site::Site;
+use super::site::{Site, meanwhile};
 use super::writes::{assert_planned, writes};
 use crate::cases::text;
 
@@ -61,13 +59,13 @@ fn rights_that_only_the_trail_needs_are_a_warning() {
     let plan = site.plan(&user, &["restart", "--node", &node]);
     proxy.take();
     let words = ["restart", "--node", &node, "--yes", "--timeout", "4m"];
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old);
             site.move_upload("du-1", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     assert!(
         run.stderr.contains("warning: you may not create events"),
@@ -106,13 +104,13 @@ fn the_printed_operator_role_is_enough_for_both_actions() {
     let plan = site.plan(&user, &["restart", "--node", &node]);
     proxy.take();
     let words = ["restart", "--node", &node, "--yes", "--timeout", "4m"];
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old);
             site.move_upload("du-1", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     assert!(!run.stderr.contains("warning"), "{run}");
     let seen = proxy.take();

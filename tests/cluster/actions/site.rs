@@ -1,5 +1,6 @@
 //! A namespace with node-agents on nodes of its own, and tasks in it.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use http::Method;
@@ -34,8 +35,21 @@ pub(super) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
             return found;
         }
         assert!(Instant::now() < deadline, "{what}: not in time");
-        std::thread::sleep(LOOK_EACH);
+        thread::sleep(LOOK_EACH);
     }
+}
+
+/// Does something while a call of the plugin runs. If that fails, what the plugin said is told too.
+pub(super) fn meanwhile(act: impl FnOnce() + Send, call: impl FnOnce() -> Run) -> Run {
+    thread::scope(|scope| {
+        let acting = scope.spawn(act);
+        let run = call();
+        assert!(
+            acting.join().is_ok(),
+            "what should happen meanwhile did not, see above\n{run}"
+        );
+        run
+    })
 }
 
 impl Site {
@@ -342,7 +356,7 @@ impl Site {
             let complaint = last.as_ref().unwrap_or(&run).to_string();
             assert!(Instant::now() < deadline, "never allowed\n{complaint}");
             last = Some(run);
-            std::thread::sleep(LOOK_EACH);
+            thread::sleep(LOOK_EACH);
         }
     }
 

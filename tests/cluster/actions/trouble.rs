@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::site::{Site, wait_for};
+use super::site::{Site, meanwhile, wait_for};
 use super::writes::{assert_planned, writes};
 use crate::cases::text;
 use crate::kwok::{NEVER_GONE, NEVER_READY};
@@ -157,13 +157,13 @@ fn an_api_server_that_comes_back_in_time_is_no_failure() {
         Fate::Pass
     });
     let words = ["restart", "--node", &node, "--yes", "--timeout", "4m"];
-    let run = thread::scope(|scope| {
-        scope.spawn(|| {
+    let run = meanwhile(
+        || {
             site.agent_other_than("a", &old);
             site.move_upload("du-1", "InProgress");
-        });
-        user.plugin(&site.arguments(&words))
-    });
+        },
+        || user.plugin(&site.arguments(&words)),
+    );
     let run = run.expect_code(0);
     assert!(run.stderr.contains("answers again"), "{run}");
     assert_planned(&plan, &proxy.take());
