@@ -330,6 +330,23 @@ fn until_ends_with_124_when_its_time_is_over() {
 }
 
 #[test]
+fn a_finding_comes_before_a_time_limit_unless_it_is_told_not_to() {
+    let plane = Plane::Still.lock();
+    lay(&plane, "scenarios/seed-465");
+    let user = User::new(&plane.kubeconfig());
+    let words = ["diagnose", "--until", "unstuck", "--timeout", "10s"];
+    let run = user.plugin(&words).expect_code(3);
+    assert!(
+        run.stderr
+            .contains("the time limit ended before it was unstuck"),
+        "{run}"
+    );
+    let mut never = words.to_vec();
+    never.extend(["--fail-on", "never"]);
+    user.plugin(&never).expect_code(124);
+}
+
+#[test]
 fn what_cannot_be_known_is_neither_idle_nor_unstuck() {
     let plane = Plane::Still.lock();
     lay(&plane, "scenarios/everything-healthy");

@@ -25,8 +25,8 @@ pub(crate) struct WatchArgs {
 
     /// Wait until nothing that is shown waits or runs (idle), or nothing is stuck (unstuck)
     ///
-    /// The exit code is then 0, whatever the findings, and 124 if --timeout ends first; there is no time limit unless
-    /// it is given. What is not known is not unstuck. Without --watch only the last answer is printed.
+    /// The exit code is then 0, and 124 if --timeout ends first (3 of diagnose with findings, as always); there is no
+    /// time limit unless it is given. What is not known is not unstuck. Without --watch only the last answer is printed.
     #[arg(long, value_enum, value_name = "STATE")]
     until: Option<Until>,
 }

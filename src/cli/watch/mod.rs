@@ -122,6 +122,7 @@ pub(crate) fn run(call: Call<'_>, ui: &mut Ui<'_>, say: Say<'_>) -> Result<Exit,
             show: &mut show,
             ui,
             until: call.watch.until(),
+            has_findings: Reached::No,
             told: Told::default(),
             history: History::default(),
             notes: &notes,
@@ -143,6 +144,8 @@ struct Session<'s, 'u, 'f> {
     show: &'s mut Show,
     ui: &'s mut Ui<'u>,
     until: Option<Until>,
+    /// Whether the last answer has a finding at or above `--fail-on`: that comes before any other end.
+    has_findings: Reached,
     told: Told,
     history: History,
     /// What there was to say while the screen was drawn.
@@ -173,9 +176,10 @@ impl Session<'_, '_, '_> {
             match self.looker.look(self.following, None, say) {
                 Said::Answer(answer) => {
                     let reached = self.is_reached(&answer);
+                    self.has_findings = Reached::when(answer.exit == Exit::Findings);
                     self.show(answer, seen, say)?;
                     if reached == Reached::Yes {
-                        return self.end(Exit::Answered);
+                        return self.end(self.or_findings(Exit::Answered));
                     }
                 }
                 Said::Missing { error, .. } if !self.show.has_answer() => return Err(error),
@@ -226,8 +230,17 @@ impl Session<'_, '_, '_> {
         Ok(None)
     }
 
+    /// Returns the exit code of `diagnose` for findings where the last answer has them, by the order that the exit
+    /// codes have.
+    const fn or_findings(&self, exit: Exit) -> Exit {
+        match self.has_findings {
+            Reached::Yes => Exit::Findings,
+            Reached::No => exit,
+        }
+    }
+
     fn run_out(&mut self) -> Result<Exit, Error> {
-        let exit = self.end(Exit::TimedOut)?;
+        let exit = self.end(self.or_findings(Exit::TimedOut))?;
         self.ui.say(&match self.until {
             Some(until) => format!("the time limit ended before it was {}", until.as_str()),
             None => "the time limit ended".to_owned(),
