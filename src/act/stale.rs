@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::{Plan, PlanAction, Refusal, RefusalCode, Step};
+use crate::plan::{Plan, PlanAction, Refusal, RefusalCode, Step, Verdict};
 use crate::velero::TaskRef;
 
 /// What is left of a plan that was shown.
@@ -112,7 +112,10 @@ fn stale(shown: &Plan, fresh: &Plan) -> Option<String> {
 
 /// Returns what a newer plan costs, or is refused for, that the one that was shown did not say.
 fn other_bill(shown: &Plan, fresh: &Plan) -> Option<String> {
-    if fresh.verdict() != shown.verdict() {
+    // What was forced and would be allowed by now is no more than was agreed to, such as the restart of an agent
+    // whose task has become stuck meanwhile.
+    let is_milder = shown.verdict() == Verdict::Forced && fresh.verdict() == Verdict::Allowed;
+    if fresh.verdict() != shown.verdict() && !is_milder {
         let reason = fresh
             .refusals
             .first()

@@ -208,3 +208,27 @@ fn what_was_not_read_this_time_is_not_the_bill_that_was_agreed_to() {
         "datauploads could not be read"
     );
 }
+
+#[test]
+fn what_was_forced_and_is_allowed_by_now_goes_on_and_the_other_way_round_does_not() {
+    let allowed = Plan {
+        force: Force::Yes,
+        ..of_two_nodes()
+    };
+    let forced = Plan {
+        refusals: vec![Refusal {
+            code: RefusalCode::NothingStuck,
+            node: Some("a".to_owned()),
+            tasks: Vec::new(),
+            reason: "nothing waits long enough".to_owned(),
+            instead: Vec::new(),
+            by: Override::Force,
+        }],
+        ..allowed.clone()
+    };
+    assert!(still_valid(&forced, &allowed).is_ok());
+    assert_eq!(
+        still_valid(&allowed, &forced).unwrap_err(),
+        "nothing waits long enough"
+    );
+}
