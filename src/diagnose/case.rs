@@ -4,19 +4,35 @@ use jiff::Timestamp;
 
 use super::finding::{Confidence, Finding, FindingId};
 use crate::replay::{Deadline, NodeReplay, Replay, TaskReplay};
+use crate::snapshot::log_evidence::LogEvidence;
 use crate::snapshot::{Coverage, Gap, GapReason, ProfileBasis, ResourceKind, Snapshot, SourceType};
 use crate::velero::{TaskKind, TaskRef};
 
 /// Everything that a rule may look at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::diagnose) struct Case<'a, 's> {
     /// What was seen.
     pub(in crate::diagnose) snapshot: &'s Snapshot,
     /// What the replay makes of it.
     pub(in crate::diagnose) replay: &'a Replay<'s>,
+    /// What the log of each node's agent tells, of those whose log was read: few, of perhaps a thousand.
+    pub(in crate::diagnose) logs: Vec<&'s LogEvidence>,
 }
 
 impl<'a, 's> Case<'a, 's> {
+    /// Makes the case of a snapshot and its replay.
+    pub(in crate::diagnose) fn new(snapshot: &'s Snapshot, replay: &'a Replay<'s>) -> Self {
+        let logs = replay
+            .nodes
+            .values()
+            .filter_map(|node| node.agent?.evidence.as_ref());
+        Self {
+            snapshot,
+            replay,
+            logs: logs.collect(),
+        }
+    }
+
     /// Returns "now".
     pub(in crate::diagnose) const fn now(&self) -> Timestamp {
         self.snapshot.taken_at

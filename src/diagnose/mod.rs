@@ -99,7 +99,7 @@ pub struct Diagnosis {
 /// Diagnoses a replayed snapshot.
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot, replay: &Replay<'_>) -> Diagnosis {
-    let case = case::Case { snapshot, replay };
+    let case = case::Case::new(snapshot, replay);
     let mut proposals = case::Proposals::default();
     for check in rules::RULES {
         check(&case, &mut proposals);

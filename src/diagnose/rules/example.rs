@@ -227,10 +227,7 @@ pub(super) fn propose(check: Check, objects: impl IntoIterator<Item = Value>) ->
 /// Lets one rule look at a snapshot.
 pub(super) fn propose_on(check: Check, snapshot: &Snapshot) -> Proposals {
     let replay = replay(snapshot, ReplayOptions::default());
-    let case = Case {
-        snapshot,
-        replay: &replay,
-    };
+    let case = Case::new(snapshot, &replay);
     let mut proposals = Proposals::default();
     check(&case, &mut proposals);
     for finding in &proposals.findings {

@@ -67,11 +67,13 @@ fn step(case: &Case<'_, '_>, task: &TaskReplay<'_>) -> Option<(Step, Timestamp)>
     let done = Step::of(task)?;
     // Whoever accepts and prepares a task need not be the agent of its node, and its node need not be known.
     let anywhere = done < Some(Step::Prepared);
-    let own = task.node.as_deref().and_then(|node| case.node(node));
-    let others = case.replay.nodes.values().filter(|_| anywhere);
-    own.into_iter()
+    let own = task
+        .node
+        .as_deref()
+        .and_then(|node| case.node(node)?.agent?.evidence.as_ref());
+    let others: &[&LogEvidence] = if anywhere { &case.logs } else { &[] };
+    own.iter()
         .chain(others)
-        .filter_map(|node| node.agent?.evidence.as_ref())
         .filter_map(|log| furthest(log, &task.task.reference))
         .filter(|(step, at)| Some(*step) > done && is_later(case, task, *at))
         .max()

@@ -13,10 +13,7 @@ use crate::snapshot::Snapshot;
 /// Lets one rule look, without what only whole findings have.
 fn proposed(check: Check, snapshot: &Snapshot) -> Proposals {
     let replay = replay(snapshot, ReplayOptions::default());
-    let case = Case {
-        snapshot,
-        replay: &replay,
-    };
+    let case = Case::new(snapshot, &replay);
     let mut proposals = Proposals::default();
     check(&case, &mut proposals);
     proposals
