@@ -69,6 +69,24 @@ impl ResourceKind {
         Self::Event,
     ];
 
+    /// Returns which kind of task it is, if it is one.
+    #[must_use]
+    pub const fn task(self) -> Option<TaskKind> {
+        match self {
+            Self::Task(kind) => Some(kind),
+            Self::Backup
+            | Self::Restore
+            | Self::Pod
+            | Self::Node
+            | Self::DaemonSet
+            | Self::Deployment
+            | Self::ConfigMap
+            | Self::PersistentVolumeClaim
+            | Self::VolumeSnapshot
+            | Self::Event => None,
+        }
+    }
+
     /// Returns the `kind` of an object.
     #[must_use]
     pub const fn kind(self) -> &'static str {
@@ -525,27 +543,38 @@ impl Capture {
                 outcome: Outcome::Listed(items),
             })
             .collect();
+        let manifest = Manifest {
+            source: SourceType::Files,
+            taken_at: None,
+            now_from: NowFrom::NewestObject,
+            server: None,
+            paths: vec![origin.to_owned()],
+            namespace: None,
+            tool_version: String::new(),
+            bundles: Vec::new(),
+            redacted: Redacted::No,
+        };
+        let texts = vec![Text {
+            origin: origin.to_owned(),
+            body,
+        }];
         Self {
-            manifest: Manifest {
-                source: SourceType::Files,
-                taken_at: None,
-                now_from: NowFrom::NewestObject,
-                server: None,
-                paths: vec![origin.to_owned()],
-                namespace: None,
-                tool_version: String::new(),
-                bundles: Vec::new(),
-                redacted: Redacted::No,
-            },
-            texts: vec![Text {
-                origin: origin.to_owned(),
-                body,
-            }],
+            problems,
+            ..Self::of_lists(manifest, texts, listings)
+        }
+    }
+
+    /// Makes a capture of lists alone: without logs, metrics, problems and earlier looks.
+    #[must_use]
+    pub const fn of_lists(manifest: Manifest, texts: Vec<Text>, listings: Vec<Listing>) -> Self {
+        Self {
+            manifest,
+            texts,
             listings,
             earlier: Vec::new(),
             logs: Vec::new(),
             metrics: Vec::new(),
-            problems,
+            problems: Vec::new(),
         }
     }
 

@@ -113,35 +113,38 @@ fn a_window_that_is_too_low_shows_how_much_is_left_out_and_a_higher_one_shows_it
     assert!(!first.contains("\u{1b}[9;"), "below the window: {first:?}");
 }
 
-#[test]
-fn a_dumb_terminal_gets_one_answer_after_the_other_and_no_sequence() {
-    let (server, is_changed) = cluster(1);
-    let mut command = watch(&server, &[]);
-    command.env("TERM", "dumb");
+/// Watches on a terminal until the task becomes another and what is shown with it, and returns all that was written.
+fn followed(command: Command, is_changed: &AtomicBool, before: &str, after: &str) -> String {
     let session = Session::start(command, WINDOW, Streams::All);
-    session.wait_for("du/du-01");
+    session.wait_for(before);
     is_changed.store(true, Ordering::SeqCst);
-    session.wait_for("0 tasks in progress");
+    session.wait_for(after);
     session.interrupt();
     let shown = session.finish();
     assert_eq!(shown.code, Some(130));
     let text = shown.text();
     assert!(!text.contains('\u{1b}'), "{text:?}");
+    text
+}
+
+#[test]
+fn a_dumb_terminal_gets_one_answer_after_the_other_and_no_sequence() {
+    let (server, is_changed) = cluster(1);
+    let mut command = watch(&server, &[]);
+    command.env("TERM", "dumb");
+    let text = followed(command, &is_changed, "du/du-01", "0 tasks in progress");
     assert!(text.contains("\n---\n"), "{text:?}");
 }
 
 #[test]
 fn documents_are_no_frames_on_a_terminal_either() {
     let (server, is_changed) = cluster(1);
-    let session = Session::start(watch(&server, &["-o", "json"]), WINDOW, Streams::All);
-    session.wait_for("\"name\":\"du-01\"");
-    is_changed.store(true, Ordering::SeqCst);
-    session.wait_for("\"nodes\":[]");
-    session.interrupt();
-    let shown = session.finish();
-    assert_eq!(shown.code, Some(130));
-    let text = shown.text();
-    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let text = followed(
+        watch(&server, &["-o", "json"]),
+        &is_changed,
+        "\"name\":\"du-01\"",
+        "\"nodes\":[]",
+    );
     let documents: Vec<serde_json::Value> = text
         .lines()
         .filter(|line| line.starts_with('{'))

@@ -206,15 +206,7 @@ async fn read(
 ) -> Read {
     let began = Instant::now();
     let quiet = |_: &str| {};
-    let mut capture = Capture {
-        manifest,
-        texts: Vec::new(),
-        listings: Vec::new(),
-        earlier: Vec::new(),
-        logs: Vec::new(),
-        metrics: Vec::new(),
-        problems: Vec::new(),
-    };
+    let mut capture = Capture::of_lists(manifest, Vec::new(), Vec::new());
     // First the metrics, as for a single answer.
     if args.metrics == Traces::Auto {
         cluster

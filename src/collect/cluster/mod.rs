@@ -297,28 +297,25 @@ impl Cluster {
             .into_iter()
             .map(|answer| answer.into_listing(&mut texts))
             .collect();
-        let taken_at = asker.server_time();
-        Capture {
-            manifest: Manifest {
-                source: SourceType::Cluster,
-                taken_at,
-                now_from: match taken_at {
-                    Some(_) => NowFrom::Server,
-                    None => NowFrom::NewestObject,
-                },
-                server: Some(self.resolved.server.clone()),
-                paths: Vec::new(),
-                namespace: Some(namespace.to_owned()),
-                tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-                bundles: Vec::new(),
-                redacted: Redacted::No,
+        let manifest = self.manifest(asker.server_time(), namespace);
+        Capture::of_lists(manifest, texts, listings)
+    }
+
+    /// Returns when and where a capture was taken; without the server's time, now is the newest on any object.
+    fn manifest(&self, taken_at: Option<Timestamp>, namespace: &str) -> Manifest {
+        Manifest {
+            source: SourceType::Cluster,
+            taken_at,
+            now_from: match taken_at {
+                Some(_) => NowFrom::Server,
+                None => NowFrom::NewestObject,
             },
-            texts,
-            listings,
-            earlier: Vec::new(),
-            logs: Vec::new(),
-            metrics: Vec::new(),
-            problems: Vec::new(),
+            server: Some(self.resolved.server.clone()),
+            paths: Vec::new(),
+            namespace: Some(namespace.to_owned()),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            bundles: Vec::new(),
+            redacted: Redacted::No,
         }
     }
 

@@ -8,7 +8,6 @@ use super::super::list::Answer;
 use super::super::questions::{Named, ask_named};
 use super::store::Changed;
 use super::{Elsewhere, Following, REST};
-use crate::capture::ResourceKind;
 
 /// Changes come in bursts: they are looked at together.
 pub(super) const BURST: Duration = Duration::from_millis(50);
@@ -19,19 +18,7 @@ impl Following<'_> {
         let stores: Vec<_> = self.feeds.iter().map(|feed| feed.store.borrow()).collect();
         let tasks = stores
             .iter()
-            .filter_map(|store| match store.question.resource {
-                ResourceKind::Task(kind) => Some((kind, store)),
-                ResourceKind::Backup
-                | ResourceKind::Restore
-                | ResourceKind::Pod
-                | ResourceKind::Node
-                | ResourceKind::DaemonSet
-                | ResourceKind::Deployment
-                | ResourceKind::ConfigMap
-                | ResourceKind::PersistentVolumeClaim
-                | ResourceKind::VolumeSnapshot
-                | ResourceKind::Event => None,
-            });
+            .filter_map(|store| Some((store.question.resource.task()?, store)));
         Named::of_tasks(
             tasks.flat_map(|(kind, store)| store.objects().map(move |json| (kind, json))),
         )

@@ -37,9 +37,7 @@ use super::namespace::NamespaceChoice;
 use super::questions::{self, Named, ask_named};
 use super::request::MOST_IN_FLIGHT;
 use super::{Cluster, CollectOptions, with_progress};
-use crate::capture::{
-    Capture, Listing, Manifest, NowFrom, Outcome, Redacted, ResourceKind, SourceType, Text,
-};
+use crate::capture::{Capture, Listing, Manifest, Outcome, ResourceKind, Text};
 use crate::collect::kubectl_compat::Progress;
 use contact::{Clock, Link};
 use store::Store;
@@ -262,35 +260,14 @@ impl Following<'_> {
                 .iter()
                 .map(|listing| moved(listing, before)),
         );
-        Capture {
-            manifest: self.manifest(),
-            texts,
-            listings,
-            earlier: Vec::new(),
-            logs: Vec::new(),
-            metrics: Vec::new(),
-            problems: Vec::new(),
-        }
+        Capture::of_lists(self.manifest(), texts, listings)
     }
 
     /// Returns when and where that is.
     #[must_use]
     pub fn manifest(&self) -> Manifest {
-        let taken_at = self.now();
-        Manifest {
-            source: SourceType::Cluster,
-            taken_at,
-            now_from: match taken_at {
-                Some(_) => NowFrom::Server,
-                None => NowFrom::NewestObject,
-            },
-            server: Some(self.cluster().resolved().server.clone()),
-            paths: Vec::new(),
-            namespace: Some(self.namespace.namespace.clone()),
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            bundles: Vec::new(),
-            redacted: Redacted::No,
-        }
+        self.cluster()
+            .manifest(self.now(), &self.namespace.namespace)
     }
 
     /// Returns how the following goes.
@@ -341,18 +318,9 @@ impl Following<'_> {
 
     /// Publishes that a list changed, once what its tasks name elsewhere is known as well.
     fn publish_change(&self, resource: ResourceKind) {
-        match resource {
-            ResourceKind::Task(_) => self.tasks_changed.notify_one(),
-            ResourceKind::Backup
-            | ResourceKind::Restore
-            | ResourceKind::Pod
-            | ResourceKind::Node
-            | ResourceKind::DaemonSet
-            | ResourceKind::Deployment
-            | ResourceKind::ConfigMap
-            | ResourceKind::PersistentVolumeClaim
-            | ResourceKind::VolumeSnapshot
-            | ResourceKind::Event => self.publish(),
+        match resource.task() {
+            Some(_) => self.tasks_changed.notify_one(),
+            None => self.publish(),
         }
     }
 
